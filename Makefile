@@ -1,0 +1,52 @@
+# Needs python3 (3.11 or newer) and make. Everything else goes into .venv.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTEST_ARGS ?=
+NAME   ?= pca
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint unit docs bench clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.ready-core  ## PCA of a bundled table, on the terminal
+	@$(BIN)/eigenlens demo
+
+test: lint unit  ## everything that must hold: lint, types, rooms, tests
+
+lint: $(VENV)/.ready-dev  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
+
+unit: $(VENV)/.ready-dev  ## the tests alone (PYTEST_ARGS="-k pca -x" for a part)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+docs: $(VENV)/.ready-docs  ## the documentation, into docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(VENV)/.ready-bench  ## ours against the peers (NAME=pca)
+	$(BIN)/python -m benchmarks $(NAME)
+
+clean:  ## remove what was built, but not .venv
+	rm -rf build dist docs/_build docs/_generated .coverage htmlcov
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests tools benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# One stamp for each set of extras; a change of pyproject.toml renews them.
+# A .venv that is already there is used as it is.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "eigenlens needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready-%: pyproject.toml | $(BIN)/python
+	@echo "Installing into $(VENV) (a minute or two the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.$(if $(filter core,$*),,[$*])'
+	@touch $@

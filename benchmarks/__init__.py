@@ -1,0 +1,11 @@
+"""Ours and the peers, timed at equal quality: ``python -m benchmarks NAME``.
+
+A benchmark is one module with a docstring and ``CASES``, a tuple of `benchmarks.harness.Case`;
+one that measures in its own way has ``run(options)`` instead, which gives `benchmarks.report.Table`
+after `Table`. Adding one is that file and a line here.
+"""
+
+BENCHMARKS = {
+    "pca": "benchmarks.pca",
+    "import": "benchmarks.imports",
+}

@@ -1,0 +1,165 @@
+"""What is run, and how it is timed.
+
+Every run of a contestant is a process of its own (`benchmarks.worker`), because thread pools left
+behind by one library slow the next one down several times. Contestants take turns, so that a busy
+minute of the machine hits all of them. Each runs at one BLAS thread and at one a core, and keeps
+the better. Answers are judged after the last run, never in between.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.machine import processor_time, used_by_others
+from benchmarks.report import Table
+from benchmarks.score import Entry, tabulate
+
+ROOT = Path(__file__).resolve().parent.parent
+REPEATS = 5  # processes for each contestant and thread count
+FITS = 3  # timed fits in each
+TIMEOUT = 900  # seconds for one process
+LIBRARIES = ("OPENBLAS", "OMP", "MKL", "NUMBA", "BENCHMARK")  # the last is for contestants to read
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One way to solve a case: ``fit(X, **params)`` gives a dict of the arrays to be judged.
+
+    The dict may have a ``"note"``, shown beside the name, such as the solver that was really used.
+    `fit` imports `package`; where that is not installed, the contestant is skipped.
+    """
+
+    name: str
+    package: str
+    fit: Callable
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem with its contestants.
+
+    ``make(rng, **size)`` gives an array, a sparse matrix or a dict of arrays; `smoke` is a size
+    for which a fit takes milliseconds. ``judge(X, **params)`` prepares a reference once and gives
+    ``score(answer) -> dict`` of measures, small is good. An answer counts if every measure named
+    in `limits` is at most its limit. `floor` is a bare operation to compare all times with. Cases
+    that are not `timed` only compare measures.
+    """
+
+    name: str
+    title: str
+    make: Callable
+    size: dict
+    smoke: dict
+    judge: Callable
+    limits: dict
+    contestants: tuple[Contestant, ...]
+    params: dict = field(default_factory=dict)
+    floor: Contestant | None = None
+    timed: bool = True
+
+    @property
+    def everyone(self) -> list[Contestant]:
+        """The floor, if any, and the contestants."""
+        return [*([self.floor] if self.floor else []), *self.contestants]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asked for."""
+
+    case: str = ""
+    only: str = ""
+    repeats: int | None = None
+    smoke: bool = False
+
+
+def run_cases(benchmark: str, module, options: Options) -> Iterator[Table]:
+    """Run the chosen cases of a benchmark, giving each table as soon as it is there."""
+    for case in module.CASES:
+        if options.case in case.name:
+            yield run_case(benchmark, case, options)
+
+
+def run_case(benchmark: str, case: Case, options: Options) -> Table:
+    """Make the data, let the contestants take turns, judge, tabulate."""
+    present, absent = choose(case, options.only)
+    X = case.make(np.random.default_rng(0), **(case.smoke if options.smoke else case.size))
+    entries = [Entry(c.name, c.package, floor=c is case.floor) for c in present]
+    quick = options.smoke or not case.timed
+    turns = 1 if quick else options.repeats or REPEATS
+    threads = [1] if options.smoke else sorted({1, joblib.cpu_count()})
+    # another one goes first each time: nobody always follows the same neighbour
+    order = [np.roll(range(len(present)), -turn) for turn in range(turns)]
+    jobs = [(i, t, turn) for turn in range(turns) for t in threads for i in order[turn]]
+    with tempfile.TemporaryDirectory() as folder:
+        data = save(X, Path(folder) / "data")
+
+        def run(job):
+            i, t, turn = job
+            task = [benchmark, case.name, present[i].name, data, 0 if quick else FITS]
+            return run_worker(task, t, Path(folder) / f"{i}-{t}-{turn}")
+
+        before = processor_time()
+        # one at a time where times matter
+        with ThreadPoolExecutor(joblib.cpu_count() if options.smoke else 1) as pool:
+            for (i, t, _), result in zip(jobs, pool.map(run, jobs), strict=True):
+                entries[i].add(t, result)
+        others = used_by_others(before)
+    score = case.judge(X, **case.params)
+    for entry in entries:
+        entry.judge(score)
+    table = tabulate(case, entries, absent, others)
+    return replace(table, title="tiny version of " + table.title) if options.smoke else table
+
+
+def choose(case: Case, only: str) -> tuple[list[Contestant], list[str]]:
+    """Give the contestants that can run, and the names of those that are not installed."""
+    chosen = [c for c in case.everyone if any(part in c.name for part in only.split(","))]
+    present = [c for c in chosen if find_spec(c.package)]
+    return present, [c.name for c in chosen if c not in present]
+
+
+def run_worker(task: list, threads: int, out: Path) -> dict:
+    """Run one contestant in a fresh process; give its measurements, or why it failed."""
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.worker", *map(str, [*task, out])]
+    env = os.environ | {f"{library}_NUM_THREADS": str(threads) for library in LIBRARIES}
+    try:
+        done = subprocess.run(
+            command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"more than {TIMEOUT} s"}
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        return {"failed": lines[-1] if lines else f"exit code {done.returncode}"}
+    measured = json.loads(out.with_suffix(".json").read_text())
+    return measured | {"answer": dict(np.load(out.with_suffix(".npz")))}
+
+
+def save(X, path: Path) -> Path:
+    """Store data for the workers."""
+    if sp.issparse(X):
+        sp.save_npz(path := path.with_suffix(".sparse.npz"), X, compressed=False)
+    elif isinstance(X, dict):
+        np.savez(path := path.with_suffix(".npz"), **X)
+    else:
+        np.save(path := path.with_suffix(".npy"), X)
+    return path
+
+
+def load(path: str):
+    """Read what `save` stored, into memory."""
+    if path.endswith(".sparse.npz"):
+        return sp.load_npz(path)
+    return dict(np.load(path)) if path.endswith(".npz") else np.load(path)

@@ -1,0 +1,70 @@
+"""One contestant on one problem, in a process of its own.
+
+The order is the same for all: read the data, one fit of a tiny problem of the same kind (imports,
+compiles, starts thread pools), the first fit of the real problem (its time and its peak memory are
+kept), then the timed fits, whose median is this process's time. Slow ones stop once ten seconds
+are spent.
+"""
+
+import json
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import BENCHMARKS
+from benchmarks.harness import load
+
+BUDGET = 10.0
+
+
+def main(benchmark, case, contestant, data, fits, out):
+    """Fit and measure; store the answer in ``out.npz`` and the measurements in ``out.json``."""
+    case = next(c for c in import_module(BENCHMARKS[benchmark]).CASES if c.name == case)
+    fit = next(c.fit for c in case.everyone if c.name == contestant)
+    X = load(data)
+    fit(case.make(np.random.default_rng(1), **case.smoke), **case.params)
+
+    before = reset_peak()
+    first, answer = clock(fit, X, case.params)
+    memory = None if before is None else (resident("VmHWM") - before) / 1024
+    seconds = []
+    while len(seconds) < int(fits) and sum(seconds) < BUDGET:
+        seconds.append(clock(fit, X, case.params)[0])
+
+    measured = {"first": first, "seconds": float(np.median(seconds or first)), "MB": memory}
+    measured["note"] = answer.pop("note", "")
+    np.savez(Path(out).with_suffix(".npz"), **answer)
+    Path(out).with_suffix(".json").write_text(json.dumps(measured))
+
+
+def clock(fit, X, params):
+    """Give the seconds a fit takes, and its answer."""
+    start = time.perf_counter()
+    answer = fit(X, **params)
+    return time.perf_counter() - start, answer
+
+
+def reset_peak():
+    """Forget the peak memory so far; give the memory in use (kB), or None if nobody tells.
+
+    Not `resource.getrusage`: its peak starts at that of the parent process, and what the imports
+    or the reading of the data needed would hide what the fit needs.
+    """
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return None
+    return resident("VmRSS")
+
+
+def resident(what):
+    """Read a memory field (kB) of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(what))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,3 @@
+from .estimators.pca import PCA as PCA
+
+__version__: str

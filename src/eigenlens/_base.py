@@ -1,0 +1,179 @@
+"""What all estimators share: the way from a call of `fit` to the stored attributes.
+
+An estimator states its parameters and their constraints, its claims, and one method `_solve`, which
+calls one solver. Everything between, from the checking of the data to the one warning, is here.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._compat import CallbackSupportMixin, fit_context, with_callbacks
+from .ops.signs import fix_signs
+from .solvers.solution import Monitor, NonFiniteError, Solution
+
+__all__ = ["Estimator"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Method) -> Method:
+    """Leave the estimator as it was if `fit` fails, whatever it had stored by then."""
+
+    @functools.wraps(fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded  # type: ignore[return-value]
+
+
+class Estimator(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base of every estimator: checks, seed, callbacks, signs, storing, the one warning."""
+
+    claims: ClassVar[frozenset[str]] = frozenset()
+    """Names from :data:`eigenlens._claims.CLAIMS` that the class promises to keep."""
+
+    excused: ClassVar[Mapping[str, str]] = {}
+    """Checks of the contract that do not apply to the class, each with the reason."""
+
+    _remedy: ClassVar[str] = "Raise max_iter or tol."
+    """What to do when a fit stops before its tolerance, for the warning."""
+
+    random_state: Any
+
+    @all_or_nothing
+    @with_callbacks
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Fit the model to `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data, one row a sample. It is never written to.
+        y : Ignored
+            Present for the conventions of pipelines.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        X = self._check(X, reset=True, ensure_all_finite=False, ensure_min_samples=2)
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        try:
+            # NaN and inf are found in the solver's own sums, which spares a pass over X
+            with np.errstate(invalid="ignore", over="ignore"):
+                solution = self._solve(X, rng=self._rng(), monitor=self._monitor(context))
+        except NonFiniteError:
+            self._explain_non_finite(X)
+        self._store(solution, X)
+        context.call_on_fit_task_end(estimator=self)
+        if not solution.converged and self._asked_to_converge():
+            self._warn(solution)
+        return self
+
+    @abstractmethod
+    def _solve(self, X: Any, *, rng: np.random.Generator, monitor: Monitor) -> Solution:
+        """Call one solver on the checked data."""
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit stored."""
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)
+
+    def _check(self, X: Any, **rules: Any) -> Any:
+        """Return `X` checked and as floats, without a copy where it has them already."""
+        rules = {"dtype": [np.float64, np.float32], "accept_sparse": ("csr", "csc")} | rules
+        if not self.__sklearn_tags__().input_tags.sparse:
+            rules["accept_sparse"] = False
+        try:
+            return validate_data(self, X, **rules)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            raise ValueError(
+                f"X holds text ({error}), and {type(self).__name__} needs numbers. Drop such "
+                "columns, or encode them, for example with sklearn.preprocessing.OneHotEncoder."
+            ) from None
+
+    def _explain_non_finite(self, X: Any) -> NoReturn:
+        check_array(
+            X, accept_sparse=True, estimator=self, input_name="X"
+        )  # says where NaN or inf is
+        raise ValueError(
+            f"X holds values so large that their squares overflow {X.dtype}. "
+            "Divide X by a constant first, for example by np.abs(X).max()."
+        )
+
+    def _rng(self) -> np.random.Generator:
+        """Return the generator for this fit; numpy's global state is neither read nor moved."""
+        if self.random_state is None:
+            return np.random.default_rng()
+        state = check_random_state(self.random_state)
+        return np.random.default_rng(state.randint(0, 2**32, size=4, dtype=np.uint32))
+
+    def _monitor(self, context: Any) -> Monitor:
+        """Return the monitor: it shows each iteration to the callbacks, which may ask to stop."""
+
+        def monitor(objective: float) -> bool:
+            task = context.subcontext(task_name="iteration").call_on_fit_task_begin(estimator=self)
+            return bool(
+                task.call_on_fit_task_end(estimator=self, metadata={"objective": objective})
+            )
+
+        return monitor
+
+    def _store(self, solution: Solution, X: Any) -> None:
+        """Store each field of the solution that is not None under its name and an underscore."""
+        for item in fields(solution):
+            value = getattr(solution, item.name)
+            if item.name == "components":
+                value = fix_signs(value)
+            if isinstance(value, np.ndarray) and item.name != "objective_history":
+                value = np.ascontiguousarray(value, dtype=X.dtype)
+            if value is not None:
+                setattr(self, item.name + "_", value)
+
+    def _asked_to_converge(self) -> bool:
+        """Whether to warn if the tolerance was not met: not if a number of steps was asked for."""
+        return True
+
+    def _warn(self, solution: Solution) -> None:
+        warnings.warn(
+            f"{type(self).__name__} stopped after {solution.n_iter} iterations, before its "
+            f"tolerance: {solution.certificate}. {self._remedy}",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+
+    def _fitted(self, X: Any, **rules: Any) -> Any:
+        """Return `X` checked against the fitted model."""
+        check_is_fitted(self)
+        return self._check(X, reset=False, **rules)
+
+    @property
+    def _n_features_out(self) -> int:
+        components: NDArray = self.components_
+        return len(components)

@@ -1,0 +1,20 @@
+"""The promises an estimator may make. Each has its check in :mod:`eigenlens.testing`.
+
+An estimator lists the names of the promises it keeps in its class attribute ``claims``. The
+README's table of methods is made from them.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CLAIMS"]
+
+CLAIMS: dict[str, str] = {
+    "orthonormal": "components are orthonormal",
+    "uncorrelated": "scores on the training data are uncorrelated",
+    "nested": "the first components do not depend on how many are asked for",
+    "rotation": "rotating the data rotates the components and leaves the scores alone",
+    "inverse": "with all components, inverse_transform undoes transform",
+    "row_order": "the order of the rows does not matter",
+    "recovers": "finds a planted low-dimensional subspace under noise",
+    "certificate": "certificate_ bounds the true error",
+}

@@ -1,0 +1,1 @@
+"""One public class a file. The stub of the package, ``__init__.pyi``, lists them."""

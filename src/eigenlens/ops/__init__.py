@@ -1,0 +1,1 @@
+"""Small numerical parts that the solvers are made of."""

@@ -1,0 +1,223 @@
+"""X minus its column means as an operator: products with it, never the matrix itself.
+
+Seen from its smaller side: with ``A = X - 1 mu'`` for tall X and its transpose for wide X, `gram`
+applies ``A'A`` to a block of vectors in one pass over X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from . import scatter, threads
+from .jit import compiled
+
+__all__ = ["Centred", "centred", "formed", "product"]
+
+
+class Centred(Protocol):
+    """What an iterative solver may ask of the data."""
+
+    mean: NDArray  # column means of X
+    square: float  # sum of squares of X - mean
+    dim: int  # size of the smaller side
+    transposed: bool  # whether the smaller side is that of the rows
+
+    def gram(self, V: NDArray) -> NDArray:
+        """Return ``A'A V``."""
+        ...
+
+    def across(self, V: NDArray) -> NDArray:
+        """Return ``A V``."""
+        ...
+
+    def formed(self) -> NDArray:
+        """Return the matrix ``A'A``."""
+        ...
+
+
+def product(X: NDArray, mean: NDArray, V: NDArray) -> NDArray:
+    """Return ``(X - mean) V`` for dense `X`, centred block by block; `mean` broadcasts against `X`.
+
+    Centring before the product keeps the digits that ``X V - mean V`` loses where means are large.
+    """
+    block = _centring(X, mean)
+    blocks = threads.spans(len(X), max(64, (1 << 20) // max(1, X.shape[1] * X.itemsize)))
+    out = np.empty((len(X), V.shape[1]), np.result_type(X, V))
+
+    def part(i: int) -> None:
+        np.matmul(block(blocks[i]), V, out=out[blocks[i]])
+
+    threads.run(part, len(blocks))
+    return out
+
+
+def _centring(X: NDArray, mean: NDArray) -> Callable[[slice], NDArray]:
+    """Return the function from a slice of rows to these rows of ``X - mean``, in the dtype of `X`.
+
+    A float64 mean is more than float32 data can subtract at once: what rounding takes off it is
+    subtracted after the larger part has gone.
+    """
+    rounded = mean.astype(X.dtype)
+    lost = (mean - rounded).astype(X.dtype)
+    steps = [np.broadcast_to(part, X.shape) for part in (rounded, lost) if part.any()]
+
+    def block(rows: slice) -> NDArray:
+        B = X[rows].copy()
+        for part in steps:
+            B -= part[rows]
+        return B
+
+    return block
+
+
+def centred(X: NDArray | sparse.csr_array | sparse.csc_array) -> Centred:
+    """Return the operator for dense or sparse `X`, from its smaller side."""
+    transposed = X.shape[0] < X.shape[1]
+    return _Sparse(X, transposed) if sparse.issparse(X) else _Dense(X, transposed)
+
+
+def formed(
+    X: NDArray | sparse.csr_array | sparse.csc_array, transposed: bool
+) -> tuple[NDArray, NDArray]:
+    """Return the column means mu of `X` and ``(X - mu)'(X - mu)``, or the transposed product."""
+    if sparse.issparse(X):
+        A = _Sparse(X, transposed)
+        return A.mean, A.formed()
+    return scatter.gram(X) if transposed else scatter.scatter(X)
+
+
+class _Dense:
+    def __init__(self, X: NDArray, transposed: bool) -> None:
+        self.mean, self.square = scatter.mean_and_square(X)
+        self.transposed = transposed
+        self.dim = X.shape[0 if transposed else 1]
+        self._X = X
+        self._A = X.T if self.transposed else X
+        self._offset = self.mean[:, None] if transposed else self.mean
+        self._block = _centring(self._A, self._offset)
+        self._blocks = threads.spans(len(self._A), max(64, (1 << 22) // (self.dim * X.itemsize)))
+
+    def gram(self, V: NDArray) -> NDArray:
+        W = V.astype(self._A.dtype)
+
+        def part(i: int) -> NDArray:
+            B = self._block(self._blocks[i])
+            return B.T @ (B @ W)
+
+        parts = threads.run(part, len(self._blocks))
+        return np.asarray(np.sum(parts, axis=0, dtype=np.float64))
+
+    def across(self, V: NDArray) -> NDArray:
+        return product(self._A, self._offset, V.astype(self._A.dtype))
+
+    def formed(self) -> NDArray:
+        return formed(self._X, self.transposed)[1]
+
+
+class _Sparse:
+    """Rank one away from a sparse Z: ``A = Z - w u'`` (w = 1, u = mean; or the other way round)."""
+
+    def __init__(self, X: sparse.csr_array | sparse.csc_array, transposed: bool) -> None:
+        n = X.shape[0]
+        Z, shift = _shift_stored_columns(X)
+        sums, squares = _column_sums(Z)
+        mean = sums / n
+        self.mean = shift + mean
+        self.square = float((squares - sums * mean).sum())
+        self.transposed = transposed
+        self.dim = X.shape[0 if transposed else 1]
+        self._Z = (Z.T if self.transposed else Z).tocsr()
+        ones = np.ones(n)
+        self._w: NDArray = mean if transposed else ones
+        self._u: NDArray = ones if transposed else mean
+        self._blocks = threads.spans(self._Z.shape[0], max(256, self._Z.shape[0] // 8))
+
+    def gram(self, V: NDArray) -> NDArray:
+        Z, w = self._Z, self._w
+        width = V.shape[1]
+        V = np.pad(V, ((0, 0), (0, width % 2)))  # the loop below takes columns in pairs
+        uV = self._u @ V
+
+        def part(i: int) -> tuple[NDArray, NDArray]:
+            rows = self._blocks[i]
+            out, wT = np.zeros_like(V), np.zeros(V.shape[1])
+            gram_rows(Z.indptr, Z.indices, Z.data, rows.start, rows.stop, w, uV, V, out, wT)
+            return out, wT
+
+        parts = threads.run(part, len(self._blocks))
+        out, wT = parts[0]
+        for more, sums in parts[1:]:
+            out += more
+            wT += sums
+        return (out - np.multiply.outer(self._u, wT))[:, :width]
+
+    def across(self, V: NDArray) -> NDArray:
+        return self._Z @ V - np.multiply.outer(self._w, self._u @ V)
+
+    def formed(self) -> NDArray:
+        Z, w, u = self._Z.astype(np.float64, copy=False), self._w, self._u
+        cross = np.multiply.outer(u, Z.T @ w)
+        return (Z.T @ Z).toarray() - cross - cross.T + (w @ w) * np.multiply.outer(u, u)
+
+
+def _shift_stored_columns(
+    X: sparse.csr_array | sparse.csc_array,
+) -> tuple[sparse.csr_array, NDArray]:
+    """Return Z and a shift with ``X = Z + 1 shift'``, the shift nonzero on fully stored columns.
+
+    Only a column without a single empty cell can have a mean so far above its deviation that the
+    centring by an operator costs digits; there the stored values themselves are shifted.
+    """
+    Z = X.tocsr()
+    if not Z.has_canonical_format:
+        Z = Z.copy()
+        Z.sum_duplicates()
+    n, d = Z.shape
+    full = np.bincount(Z.indices, minlength=d) == n
+    shift = np.zeros(d)
+    if full.any():
+        first = Z[[0]].toarray().ravel().astype(np.float64)
+        values = Z.data - np.where(full, first, 0.0)[Z.indices]
+        sums = np.bincount(Z.indices, values, minlength=d)
+        shift[full] = first[full] + sums[full] / n
+        Z = sparse.csr_array((Z.data - shift[Z.indices], Z.indices, Z.indptr), Z.shape)
+    return Z, shift
+
+
+def _column_sums(Z: sparse.csr_array) -> tuple[NDArray, NDArray]:
+    """Return sums and sums of squares of the columns, in float64."""
+    values = Z.data.astype(np.float64, copy=False)
+    d = Z.shape[1]
+    return (
+        np.bincount(Z.indices, values, minlength=d),
+        np.bincount(Z.indices, values * values, minlength=d),
+    )
+
+
+@compiled
+def gram_rows(indptr, indices, data, start, stop, w, uV, V, out, wT):  # type: ignore[no-untyped-def]
+    """Add ``Z'T`` to `out` and ``w'T`` to `wT`, with ``T = Z V - w (u'V)``, over the rows given.
+
+    One pass over Z instead of two. V has an even number of columns, taken in pairs held in
+    scalars: these stay in registers where a small array would not. Unsigned indices spare
+    numba's check for negative ones, which doubles the time.
+    """
+    for a in range(0, V.shape[1], 2):
+        b = a + 1
+        for i in range(start, stop):
+            ta, tb = -w[i] * uV[a], -w[i] * uV[b]
+            for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                j, x = np.uint64(indices[q]), data[q]
+                ta += x * V[j, a]
+                tb += x * V[j, b]
+            for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                j, x = np.uint64(indices[q]), data[q]
+                out[j, a] += x * ta
+                out[j, b] += x * tb
+            wT[a] += w[i] * ta
+            wT[b] += w[i] * tb

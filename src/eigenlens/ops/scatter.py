@@ -1,0 +1,163 @@
+"""Centred sums of products, in one pass over X and without a copy of it.
+
+The textbook ``X'X - n mu mu'`` subtracts two numbers of the size of the squared mean to get one of
+the size of the variance, and loses every digit they share. Here each block of rows is centred by a
+provisional mean while it lies in cache, so that only the small error of that mean is left to
+subtract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import threads
+
+__all__ = ["gram", "mean_and_square", "provisional_mean", "scatter"]
+
+SAMPLE = 256  # rows that the provisional mean is made from
+BLOCK_BYTES = 1 << 21  # a centred block should stay in the cache of its core
+CHUNKS = 32  # at most so many partial sums, each as large as the result
+WIDE = 512  # columns from which partial sums of that size would cost more than they gain
+TILE = 512  # rows and columns of a tile of the result
+
+Centre = Callable[[slice, NDArray], NDArray]
+
+
+def provisional_mean(X: NDArray) -> NDArray:
+    """Return about the column means of `X`, in its dtype, from rows spread over all of it.
+
+    Deviations from the first row are averaged, so that a constant column gives its constant
+    exactly.
+    """
+    rows = X[:: max(1, len(X) // SAMPLE)]
+    return X[0] + (rows - X[0]).mean(axis=0)
+
+
+def scatter(X: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the column means mu of `X` and ``(X - mu)'(X - mu)``, both in float64.
+
+    Products are taken in the dtype of `X`, block by block, and summed in float64. Allocates a few
+    blocks and, for few columns, at most `CHUNKS` matrices of the size of the result.
+    """
+    shift = provisional_mean(X)
+    mean, S, drift = _scatter_about(X, shift)
+    # A provisional mean far off (data that no sample of rows could foresee) costs digits: again,
+    # with the mean itself. `10` keeps the loss below one decimal.
+    if (drift > 10 * np.diag(S)).any() and np.isfinite(drift).all():
+        mean, S, _ = _scatter_about(X, mean.astype(X.dtype))
+    return mean, S
+
+
+def _scatter_about(X: NDArray, shift: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    def centre(rows: slice, out: NDArray) -> NDArray:
+        return np.subtract(X[rows], shift, out=out)
+
+    S, sums = _products(X.shape, X.dtype, centre)
+    delta = sums / len(X)
+    S -= len(X) * np.multiply.outer(delta, delta)
+    return shift + delta, S, delta * sums
+
+
+def gram(X: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the column means mu of `X` and ``(X - mu)(X - mu)'``, both in float64.
+
+    The sum runs over blocks of columns, whose means are exact before they are used.
+    """
+    mean = np.empty(X.shape[1])
+
+    def centre(columns: slice, out: NDArray) -> NDArray:
+        block = X[:, columns].T
+        first = block[:, :1]
+        np.subtract(block, first, out=out)
+        delta = out.mean(axis=1, dtype=np.float64, keepdims=True)
+        out -= delta.astype(X.dtype)
+        mean[columns] = (first + delta).ravel()
+        return out
+
+    G, _ = _products(X.shape[::-1], X.dtype, centre)
+    return mean, G
+
+
+def _products(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[NDArray, NDArray]:
+    """Return ``sum B'B`` and ``sum 1'B`` over the centred blocks B of a matrix of this shape."""
+    return (_by_rows if shape[1] < WIDE else _by_tiles)(shape, dtype, centre)
+
+
+def _by_rows(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[NDArray, NDArray]:
+    """Share out the rows: each thread sums products of its own, as large as the result."""
+    n, d = shape
+    size = max(BLOCK_BYTES // (d * dtype.itemsize), d)
+    chunks = threads.spans(n, max(size, -(-n // CHUNKS)))
+
+    def part(i: int) -> tuple[NDArray, NDArray]:
+        S, s = np.zeros((d, d)), np.zeros(d)
+        product, buffer = np.empty((d, d), dtype), np.empty((size, d), dtype)
+        ones = np.ones(size, dtype)
+        for a in range(chunks[i].start, chunks[i].stop, size):
+            rows = slice(a, min(a + size, chunks[i].stop))
+            B = centre(rows, buffer[: rows.stop - a])
+            s += ones[: len(B)] @ B
+            S += np.matmul(B.T, B, out=product)
+        return S, s
+
+    parts = threads.run(part, len(chunks))
+    S, s = parts[0]
+    for other, sums in parts[1:]:
+        S += other
+        s += sums
+    return S, s
+
+
+def _by_tiles(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[NDArray, NDArray]:
+    """Share out the result: each thread adds the products of one block to tiles of its own."""
+    n, d = shape
+    size = min(n, max(d, 1024))  # a block about as large as the result
+    S, s, buffer = np.zeros((d, d)), np.zeros(d), np.empty((size, d), dtype)
+    columns = threads.spans(d, TILE)
+    tiles = [(i, j) for k, i in enumerate(columns) for j in columns[: k + 1]]
+    for a in range(0, n, size):
+        B = buffer[: min(size, n - a)]
+        s += _centre_all(centre, a, B)
+        _add_products(S, B, tiles)
+    for i, j in tiles:
+        S[j, i] = S[i, j].T
+    return S, s
+
+
+def _centre_all(centre: Centre, start: int, out: NDArray) -> NDArray:
+    """Fill `out` with the centred rows from `start` on; return their sum."""
+    parts = threads.spans(len(out), 128)
+
+    def part(i: int) -> NDArray:
+        rows = slice(start + parts[i].start, start + parts[i].stop)
+        return centre(rows, out[parts[i]]).sum(axis=0, dtype=np.float64)
+
+    return np.asarray(np.sum(threads.run(part, len(parts)), axis=0))
+
+
+def _add_products(S: NDArray, B: NDArray, tiles: list[tuple[slice, slice]]) -> None:
+    """Add to each of the tiles of `S` its part of ``B'B``."""
+
+    def add(t: int) -> None:
+        i, j = tiles[t]
+        S[i, j] += B[:, i].T @ B[:, j]
+
+    threads.run(add, len(tiles))
+
+
+def mean_and_square(X: NDArray) -> tuple[NDArray, float]:
+    """Return the column means mu of `X` and the sum of squares of ``X - mu``, in float64."""
+    shift = provisional_mean(X)
+    chunks = threads.spans(len(X), max(1, BLOCK_BYTES // (X.shape[1] * X.dtype.itemsize)))
+
+    def part(i: int) -> tuple[NDArray, NDArray]:
+        B = X[chunks[i]] - shift
+        return B.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", B, B, dtype=np.float64)
+
+    parts = threads.run(part, len(chunks))
+    sums, squares = (np.sum(p, axis=0) for p in zip(*parts, strict=True))
+    delta = sums / len(X)
+    return shift + delta, float((squares - delta * sums).sum())

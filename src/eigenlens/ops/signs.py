@@ -1,0 +1,25 @@
+"""The one rule for the sign of a direction."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["fix_signs"]
+
+TIE = 1e-6
+
+
+def fix_signs(directions: NDArray) -> NDArray:
+    """Turn each row so that its entry of largest magnitude is positive; return a new array.
+
+    This is scikit-learn's rule, but entries within a part in a million of the largest count as
+    equal and the first of them decides. Without that, rounding would choose the sign of directions
+    such as (1, -1) / sqrt(2), and every solver could choose another.
+    """
+    size = np.abs(directions)
+    if not size.size:
+        return directions.copy()
+    first = np.argmax(size >= (1 - TIE) * size.max(axis=1, keepdims=True), axis=1)
+    negative = directions[np.arange(len(directions)), first] < 0
+    return np.where(negative[:, None], -directions, directions)

@@ -1,0 +1,165 @@
+"""One way to run blocks of work in parallel: a pool of Python threads over single-threaded BLAS.
+
+Why not the obvious ways: numba's ``parallel=True`` dies in a forked child and aborts when two
+Python threads enter it; BLAS's own workers spin after each call and starve whatever runs next to
+them. So a block of work here is a serial loop that releases the GIL (numpy, or a loop from
+:mod:`.jit`), and BLAS is held at one thread while blocks run. The hold is counted: nested and
+concurrent users share it, and the last one out gives BLAS back the number of threads it had.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import copy_context
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import joblib
+import scipy.linalg  # noqa: F401  loads scipy's BLAS, which the controller below must see
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["blas_for", "n_threads", "run", "serial_blas", "spans"]
+
+LARGE = 1e9  # operations from which BLAS's own threads pay
+
+T = TypeVar("T")
+
+
+class _Hold:
+    """What the process shares: the lock, the count of users, BLAS's own threads and the pool."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.original: list[int] = []  # of each BLAS library, while there are users
+        self.pool: ThreadPoolExecutor | None = None
+
+
+_hold = _Hold()
+_worker = threading.local()
+
+
+def _renew_after_fork() -> None:
+    """Give a forked child its own lock and pool, and BLAS its threads if the parent held them."""
+    global _hold
+    held, _hold = _hold, _Hold()
+    if held.users:
+        _set_blas_threads(held.original)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_after_fork)
+
+
+@cache
+def _blas() -> list[Any]:
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@cache
+def _cores() -> int:
+    return int(joblib.cpu_count())  # respects affinity masks and container quotas
+
+
+def _blas_threads() -> list[int]:
+    return [int(lib.num_threads) for lib in _blas()]
+
+
+def _set_blas_threads(counts: list[int]) -> None:
+    """Set the threads of each BLAS library.
+
+    Since 3.8 threadpoolctl lets one thread control OpenBLAS and ignores all others. A hold that one
+    thread begins and another ends would then never end, so this goes past that guard.
+    """
+    for lib, count in zip(_blas(), counts, strict=True):
+        getattr(lib, "_real_set_num_threads", lib.set_num_threads)(count)
+
+
+def n_threads() -> int:
+    """Return how many threads work may use: what the user allows BLAS, at most the cores."""
+    with _hold.lock:
+        allowed = _hold.original if _hold.users else _blas_threads()
+    return min(_cores(), max(allowed, default=_cores()))
+
+
+@contextmanager
+def serial_blas() -> Iterator[None]:
+    """Hold BLAS at one thread; the last of nested or concurrent users restores what it was."""
+    hold = _hold
+    with hold.lock:
+        if hold.users == 0:
+            hold.original = _blas_threads()
+            _set_blas_threads([1] * len(hold.original))
+        hold.users += 1
+    try:
+        yield
+    finally:
+        with hold.lock:
+            hold.users -= 1
+            if hold.users == 0 and hold is _hold:  # not in a child forked inside the block
+                _set_blas_threads(hold.original)
+
+
+def blas_for(flops: float) -> AbstractContextManager[None]:
+    """Hold BLAS at one thread for a small problem, leave it its threads for a large one.
+
+    Handing work to BLAS's threads and waiting for them costs more than a small problem itself, and
+    a hundred times more on a machine whose cores are busy.
+    """
+    return nullcontext() if flops > LARGE else serial_blas()
+
+
+def spans(n: int, size: int) -> list[slice]:
+    """Cut ``range(n)`` into slices of at most `size`, alike in length.
+
+    The cut depends on the data alone, never on the number of threads, so that sums over the
+    slices taken in order are the same to the bit on any machine size.
+    """
+    count = max(1, -(-n // max(1, size)))
+    edges = [n * i // count for i in range(count + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def run(task: Callable[[int], T], count: int) -> list[T]:
+    """Return ``[task(0), ..., task(count - 1)]``, computed by the pool, in order.
+
+    A task that calls `run` again runs its part inline, so that the pool cannot wait for itself.
+    """
+    with serial_blas():
+        workers = min(n_threads(), count)
+        if workers == 1 or getattr(_worker, "busy", False):
+            return [task(i) for i in range(count)]
+        return _in_pool(task, count, workers)
+
+
+def _in_pool(task: Callable[[int], T], count: int, workers: int) -> list[T]:
+    results: list[Any] = [None] * count
+    todo = iter(range(count))  # next() of a range iterator is atomic under the GIL
+    take = threading.Lock()
+
+    def work() -> None:
+        if not getattr(_worker, "busy", False):
+            _set_blas_threads([1] * len(_blas()))  # some BLAS libraries count for each thread
+            _worker.busy = True
+        while True:
+            with take:
+                i = next(todo, None)
+            if i is None:
+                return
+            results[i] = task(i)
+
+    with _hold.lock:
+        if _hold.pool is None:
+            _hold.pool = ThreadPoolExecutor(_cores(), thread_name_prefix="eigenlens")
+        pool = _hold.pool
+    # numpy's error state is part of the context, and must be the caller's in every thread
+    futures = [pool.submit(copy_context().run, work) for _ in range(workers)]
+    wait(futures)  # all of them, so that no block is still running when the caller sees an error
+    for future in futures:
+        future.result()
+    return results

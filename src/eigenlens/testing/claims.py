@@ -1,0 +1,187 @@
+"""Layer 2, the promises that a class chooses: one check for each name in ``_claims.CLAIMS``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from .._claims import CLAIMS
+from ..datasets import planted_subspace
+from ..solvers.spectral import LEADING, NEAREST
+from .align import align, largest_angle
+from .exact import exact_variances
+from .register import CLAIM_CHECKS, Shape, claim, require
+from .tables import assert_close, assert_same_fit, easy, hard, precision, ready, spiked
+from .watch import Watch
+
+
+@claim
+def check_orthonormal(estimator: Any, shape: Shape) -> None:
+    """``V V' = I``, also where X has fewer dimensions than components are asked for."""
+    X = easy(estimator, shape)
+    flat = planted_subspace(*shape, rank=2, noise=0, mean=1, random_state=0).X
+    for what, table in {
+        "easy": X,
+        "two-dimensional": flat,
+        "float32": X.astype(np.float32),
+    }.items():
+        V = ready(estimator).fit(table).components_
+        error = float(np.abs(V @ V.T - np.eye(len(V))).max(initial=0.0))
+        allowed = 100 * np.finfo(V.dtype).eps
+        require(error <= allowed, f"|V V' - I| = {error:.1e} on {what} data, allowed {allowed:.1e}")
+
+
+@claim
+def check_uncorrelated(estimator: Any, shape: Shape) -> None:
+    """Scores have a diagonal covariance and no mean."""
+    for table in (easy, hard):
+        X = table(estimator, shape)
+        model = ready(estimator).fit(X)
+        scores = model.transform(X)
+        covariance = np.atleast_2d(np.cov(scores.T))
+        off = np.abs(covariance - np.diag(np.diag(covariance))).max() / covariance.max()
+        allowed = precision(model)
+        require(off <= allowed, f"scores are correlated by {off:.1e}, allowed {allowed:.1e}")
+        require(
+            bool(np.abs(scores.mean(axis=0)).max() <= 1e-10 * np.abs(X).max()), "scores have a mean"
+        )
+
+
+@claim
+def check_nested(estimator: Any, shape: Shape) -> None:
+    """However many components follow, the first are the same."""
+    X = easy(estimator, shape)
+    most = ready(estimator, n_components=4).fit(X)
+    for k in (1, 2, 3):
+        model = ready(estimator, n_components=k).fit(X)
+        what = f"component {k} of {k} against the same of 4"
+        assert_close(most.components_[:k], model.components_, precision(most, model), what)
+
+
+@claim
+def check_rotation(estimator: Any, shape: Shape) -> None:
+    """Fitted to ``X Q``, Q orthogonal, the components are ``V Q`` and the scores those of X."""
+    X = easy(estimator, shape)
+    Q = np.linalg.qr(np.random.default_rng(2).standard_normal((shape[1], shape[1])))[0]
+    model, turned = ready(estimator).fit(X), ready(estimator).fit(X @ Q)
+    # The rule for signs looks at coordinates, so a rotation may change them.
+    found = align(model.components_ @ Q, turned.components_)
+    tolerance = precision(model, turned)
+    order = np.arange(len(found.permutation))
+    require(bool((found.permutation == order).all()), "a rotation changes the order of components")
+    assert_close(model.components_ @ Q, found.aligned, tolerance, "components of rotated data")
+    scores = found.scores(turned.transform(X @ Q))
+    assert_close(model.transform(X), scores, tolerance, "scores of rotated data")
+
+
+@claim
+def check_inverse(estimator: Any, shape: Shape) -> None:
+    """With a component for every dimension of X nothing is lost, whitened or not."""
+    # Fewer dimensions than columns, because some solvers cannot give the last component; none so
+    # small beside the first that the squares of X lose it.
+    rank = max(1, min(shape) - 2)
+    flat = planted_subspace(
+        *shape, rank, noise=0, decay=0.01 ** (1 / rank), mean=2, random_state=0
+    ).X
+    settings = [{"whiten": False}, {"whiten": True}] if "whiten" in estimator.get_params() else [{}]
+    for params in settings:
+        model = ready(estimator, n_components=None, **params)
+        back = model.inverse_transform(model.fit_transform(flat))
+        what = f"inverse_transform(transform(X)) with {params}" if params else "inverse_transform"
+        assert_close(flat, back, 1e-9, what)
+
+
+@claim
+def check_row_order(estimator: Any, shape: Shape) -> None:
+    """Fitted to the rows in another order, the model is the same."""
+    X = easy(estimator, shape)
+    order = np.random.default_rng(3).permutation(len(X))
+    model, other = ready(estimator).fit(X), ready(estimator).fit(X[order])
+    tolerance = precision(model, other)
+    assert_same_fit(model, other, tolerance, "rows in another order")
+    assert_close(model.transform(X), other.transform(X), tolerance, "scores, rows in another order")
+
+
+@claim
+def check_recovers(estimator: Any, shape: Shape) -> None:
+    """Find a planted subspace as nearly as the theory of spiked covariances predicts.
+
+    For a direction of variance ``l`` over white noise of variance 1, and ``g = d / n``, the cosine
+    to its estimate tends to ``cos^2 = (1 - g / l^2) / (1 + g / l)`` (Paul 2007). Twice the angle of
+    the weakest direction leaves room for chance; no estimate at all is at some 90 degrees.
+    """
+    noise, rank = 0.1, 3
+    g = shape[1] / shape[0]
+    for seed in range(3):
+        truth = planted_subspace(*shape, rank, noise=noise, mean=2, random_state=seed)
+        strength = (truth.deviations[-1] / noise) ** 2
+        predicted = np.arccos(np.sqrt((1 - g / strength**2) / (1 + g / strength)))
+        model = ready(estimator, n_components=rank).fit(truth.X)
+        angle = largest_angle(truth.components, model.components_)
+        require(
+            angle <= 2 * predicted,
+            f"{np.degrees(angle):.1f} degrees from the planted subspace (seed {seed}), "
+            f"where theory predicts {np.degrees(predicted):.1f}",
+        )
+
+
+@claim
+def check_certificate(estimator: Any, shape: Shape) -> None:
+    """``certificate_`` bounds the true error: converged or stopped early, in either precision."""
+    for what, X in _problems(estimator, shape):
+        for stop_after in (None, 1):
+            model = ready(estimator)
+            Watch(stop_after).fit(model, X)
+            bound = model.certificate_
+            require(bound.what in TRUTH, f"no true value known of {bound.what!r}: add it to TRUTH")
+            error = TRUTH[bound.what](model, X)
+            ended = "" if stop_after is None else ", stopped early"
+            require(
+                error <= bound.value,
+                f"{bound.what} is {error:.2e} on {what} data{ended}, certified {bound.value:.2e}",
+            )
+
+
+def _problems(estimator: Any, shape: Shape) -> Iterator[tuple[str, NDArray]]:
+    for name, table in (("easy", easy), ("hard", hard)):
+        X = table(estimator, shape)
+        yield name, X
+        yield f"{name} far from zero", X + 1e8
+        yield f"{name} float32", X.astype(np.float32)
+        yield f"{name} float32 far from zero", (X + 1000).astype(np.float32)
+    # Found too late by a solver that looks too briefly: one direction barely above many alike.
+    yield "spiked", spiked(estimator, shape)
+    # All columns alike: the other directions hold nothing but the rounding of a large mean.
+    one = 1e6 + np.random.default_rng(0).standard_normal((shape[0], 1))
+    yield "one-dimensional float32 far from zero", np.tile(one, shape[1]).astype(np.float32)
+    d = min(*shape, 20)
+    for seed in range(4):  # tiny tables, where constants of a bound show
+        yield "tiny", easy(estimator, (d + 3, d), seed) + 1000
+
+
+def _variance_error(model: Any, X: NDArray) -> float:
+    exact = exact_variances(X)
+    found = np.asarray(model.explained_variance_, dtype=np.longdouble)
+    return float(np.abs(found - exact[: len(found)]).max(initial=0) / exact[0])
+
+
+def _eigenvalue_distance(model: Any, X: NDArray) -> float:
+    exact = exact_variances(X)
+    apart = np.abs(np.subtract.outer(model.explained_variance_, exact)).astype(np.float64)
+    pairs = linear_sum_assignment(apart**2)  # to as many different eigenvalues, not all to one
+    return float(apart[pairs].max(initial=0) / exact[0])
+
+
+TRUTH: dict[str, Callable[[Any, NDArray], float]] = {
+    LEADING: _variance_error,
+    NEAREST: _eigenvalue_distance,
+}
+"""From what a certificate bounds to the function that computes it exactly."""
+
+if CLAIM_CHECKS.keys() != CLAIMS.keys():
+    odd = sorted(CLAIM_CHECKS.keys() ^ CLAIMS.keys())
+    raise RuntimeError(f"a claim without a check, or a check without a claim: {', '.join(odd)}")

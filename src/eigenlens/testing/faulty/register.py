@@ -1,0 +1,45 @@
+"""What a fault is, and the table in which faulty classes enter themselves by a decorator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...estimators.pca import PCA
+from ..register import SMALL, Shape
+
+__all__ = ["FAULTS", "Fault", "faulty"]
+
+Kind = TypeVar("Kind", bound=type[PCA])
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A faulty class, the check made for it, and where it shows."""
+
+    kind: type[PCA]
+    check: str
+    shape: Shape
+    params: dict[str, Any]
+
+    def estimator(self) -> PCA:
+        """Return the faulty estimator."""
+        return self.kind(**self.params)
+
+    def sound(self) -> PCA:
+        """Return the same without the fault."""
+        return PCA(**self.params)
+
+
+FAULTS: list[Fault] = []
+
+
+def faulty(check: str, shape: Shape = SMALL, **params: Any) -> Callable[[Kind], Kind]:
+    """Enter a class that `check` must find, on tables of this shape, with these parameters."""
+
+    def enter(kind: Kind) -> Kind:
+        FAULTS.append(Fault(kind, check, shape, {"n_components": 3} | params))
+        return kind
+
+    return enter

@@ -1,0 +1,203 @@
+"""The house: register, pages, imports, command line and wheel."""
+
+import ast
+import contextlib
+import doctest
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import eigenlens
+from eigenlens.cli.demo import TRY_NEXT
+from tools import readme_table
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run(*command, **kwargs):
+    """Run a command to its end, as a user would in a pipe."""
+    return subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        **kwargs,
+    )
+
+
+def cli(*args, **env):
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", **env}
+    env.pop("FORCE_COLOR", None)
+    return run(sys.executable, "-m", "eigenlens.cli", *args, env=env)
+
+
+# -------------------------------------------------------------------------------- register
+
+
+def stub_names():
+    """Names that the type stub re-exports: the register."""
+    tree = ast.parse((ROOT / "src/eigenlens/__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def test_public_names_are_those_of_the_stub():
+    assert set(eigenlens.__all__) == stub_names()
+
+
+@pytest.mark.parametrize("name", eigenlens.__all__)
+def test_public_name_is_documented_with_an_example(name):
+    value = getattr(eigenlens, name)
+    doc = inspect.getdoc(value) or ""
+    assert doc, f"{name} has no docstring"
+    if not inspect.ismodule(value):
+        assert "Examples\n--------" in doc, f"the docstring of {name} has no Examples section"
+        assert ">>>" in doc
+
+
+def test_import_is_lazy():
+    heavy = "numpy", "scipy", "sklearn", "numba", "pandas", "rich", "typer"
+    code = f"import sys, eigenlens; print(sorted(set({heavy!r}) & set(sys.modules)))"
+    result = run(sys.executable, "-c", code)
+    assert result.stdout.strip() == "[]", result.stderr
+
+
+# -------------------------------------------------------------------------------- pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_of_page_runs(page):
+    """Python blocks run in order; a text block right after one is what it prints."""
+    namespace = {"__name__": page.stem}
+    checker = doctest.OutputChecker()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    printed = None
+    for language, code in FENCED.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(code, str(page), "exec"), namespace)
+            printed = out.getvalue()
+        elif language == "text" and printed is not None:
+            assert checker.check_output(code, printed, flags), f"printed:\n{printed}\nnot:\n{code}"
+            printed = None
+
+
+def test_readme_table_is_current():
+    text = README.read_text(encoding="utf-8")
+    assert text == readme_table.with_table(text), "run: python tools/readme_table.py --write"
+
+
+def test_readme_comes_to_the_point():
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert any("PCA" in line for line in lines[:5])
+    assert any(line == "```python" for line in lines[:35])
+
+
+def test_changelog_knows_the_version():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## [Unreleased]" in changelog or f"## [{eigenlens.__version__}]" in changelog
+
+
+# -------------------------------------------------------------------------------- command line
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"PYTHONIOENCODING": "ascii"}])
+def test_demo_in_a_pipe(env):
+    result = cli("demo", **env)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    for word in ("44.3 %", "95.2 %", "mean concave points", "Solver", "Certificate", "Try next"):
+        assert word in result.stdout
+    assert "\x1b" not in result.stdout
+    assert "…" not in result.stdout  # nothing was cut off
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_what_the_demo_proposes_runs():
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(TRY_NEXT, {})
+
+
+def test_version_and_help():
+    assert cli("--version").stdout.strip() == f"eigenlens {eigenlens.__version__}"
+    result = cli("--help")
+    assert result.returncode == 0
+    assert "demo" in result.stdout
+
+
+@pytest.mark.parametrize("args", [["dmo"], ["--verison"], ["demo", "extra"]])
+def test_a_mistake_is_two_and_says_what_to_try(args):
+    result = cli(*args)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) <= 4
+    assert args[-1] in result.stderr
+    assert "--help" in result.stderr
+
+
+def test_help_does_not_load_the_numerical_packages():
+    code = "import sys, eigenlens.cli; print({'numpy', 'sklearn', 'numba'} & set(sys.modules))"
+    assert run(sys.executable, "-c", code).stdout.strip() == "set()"
+
+
+# -------------------------------------------------------------------------------- wheel
+
+SMOKE = """
+import importlib.util
+for name in ("pytest", "hypothesis", "pandas", "mypy"):
+    assert importlib.util.find_spec(name) is None, f"{name} is here: not a clean environment"
+
+import numpy as np
+import eigenlens
+for name in eigenlens.__all__:
+    getattr(eigenlens, name)
+
+X = np.random.default_rng(0).normal(size=(200, 5)) + 100
+pca = eigenlens.PCA(n_components=2).fit(X)
+truth = np.linalg.eigvalsh(np.cov(X.T))[::-1][:2]
+np.testing.assert_allclose(pca.explained_variance_, truth, rtol=1e-12)
+print(eigenlens.__file__)
+"""
+
+
+@pytest.mark.slow
+def test_wheel_alone_in_a_clean_environment(tmp_path):
+    """Without the checkout and the development packages, as a user gets it. Needs the registry."""
+    built = run(
+        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    files = zipfile.ZipFile(wheel).namelist()
+    assert {"eigenlens/py.typed", "eigenlens/__init__.pyi"} <= set(files)
+    assert {file.split("/")[0].split("-")[0] for file in files} == {"eigenlens"}
+    assert not any("__pycache__" in file for file in files)
+
+    clean = tmp_path / "clean"
+    venv.create(clean, with_pip=True)
+    scripts = clean / ("Scripts" if os.name == "nt" else "bin")
+    # Neither the checkout nor the settings of this test run may leak in.
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    pip = [scripts / "python", "-m", "pip", "--disable-pip-version-check"]
+    installed = run(*pip, "install", "--quiet", wheel, cwd=tmp_path, env=env)
+    assert installed.returncode == 0, installed.stderr
+
+    smoke = run(scripts / "python", "-W", "error", "-c", SMOKE, cwd=tmp_path, env=env)
+    assert smoke.returncode == 0, smoke.stderr
+    assert str(clean) in smoke.stdout
+    shown = run(scripts / "eigenlens", "demo", cwd=tmp_path, env=env)
+    assert shown.returncode == 0, shown.stderr
+    assert "mean concave points" in shown.stdout

@@ -1,0 +1,312 @@
+"""PCA as its users meet it: truth, peers, choices, words."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn import datasets as sets
+from sklearn import decomposition as peer
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from eigenlens import PCA
+from eigenlens.select.minka import log_evidence
+from eigenlens.solvers.spectral import choose_solver
+from eigenlens.testing import largest_angle
+from eigenlens.testing.exact import exact_variances
+
+SOLVERS = ["auto", "full", "covariance_eigh", "gram_eigh", "arpack", "randomized"]
+
+
+def planted(n, d, *, mean, dtype, tiny=False, seed=0):
+    rng = np.random.default_rng(seed)
+    deviations = np.linspace(1, 3, d)
+    if tiny:
+        deviations[d // 2] = 1e-4
+    return (rng.standard_normal((n, d)) * deviations + mean).astype(dtype)
+
+
+# ---------------------------------------------------------------------------------------- truth
+
+
+@pytest.mark.parametrize("tiny", [False, True], ids=["", "one deviation of 1e-4"])
+@pytest.mark.parametrize(
+    ("dtype", "mean", "tol"),
+    [(np.float32, 1e3, 1e-6), (np.float64, 1e8, 1e-13)],
+    ids=["float32 means of 1e3", "float64 means of 1e8"],
+)
+def test_large_means_cost_no_digits(dtype, mean, tol, tiny):
+    """The default solver, tall data: scikit-learn's is off by factors here."""
+    X = planted(20_000, 16, mean=mean, dtype=dtype, tiny=tiny)
+    exact = exact_variances(X)
+    pca = PCA().fit(X)
+    assert pca.solver_ == "covariance_eigh"
+    error = np.abs(pca.explained_variance_ / exact - 1).max()
+    by_svd = np.abs(PCA(svd_solver="full").fit(X).explained_variance_ / exact - 1).max()
+    assert error <= tol if not tiny else error <= max(by_svd, tol)
+
+
+@pytest.mark.parametrize("svd_solver", SOLVERS)
+def test_the_seeds_theorem_on_a_real_table(svd_solver):
+    """The mean squared error of reconstruction is the sum of the discarded variances."""
+    X = StandardScaler().fit_transform(sets.load_breast_cancer().data)
+    everything = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+    pca = PCA(5, svd_solver=svd_solver, random_state=0).fit(X)
+    error = ((X - pca.inverse_transform(pca.transform(X))) ** 2).sum() / (len(X) - 1)
+    assert error == pytest.approx(everything[5:].sum(), rel=1e-10)
+    assert pca.noise_variance_ == pytest.approx(everything[5:].mean(), rel=1e-10)
+
+
+def test_two_variables_with_known_correlation():
+    """Closed form: unit variances with correlation r have variances 1 + r and 1 - r."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((50, 2)) - 0)[0]
+    Q = np.linalg.qr(Q - Q.mean(axis=0))[0] * np.sqrt(49)
+    r = 0.6
+    X = Q @ np.linalg.cholesky([[1, r], [r, 1]]).T
+    pca = PCA().fit(X)
+    np.testing.assert_allclose(pca.explained_variance_, [1 + r, 1 - r], rtol=1e-13)
+    np.testing.assert_allclose(
+        pca.components_, np.array([[1, 1], [1, -1]]) / np.sqrt(2), atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("k", [3, 10, None])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_every_attribute_of_scikit_learns(k, whiten):
+    X = sets.load_digits().data.astype(float)[:, 2:30]
+    ours = PCA(k, whiten=whiten).fit(X)
+    theirs = peer.PCA(k, whiten=whiten, svd_solver="full").fit(X)
+    for name in vars(theirs):
+        if name.endswith("_") and not name.startswith("_"):
+            np.testing.assert_allclose(
+                getattr(ours, name), getattr(theirs, name), rtol=1e-8, atol=1e-10, err_msg=name
+            )
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-8)
+    back = theirs.inverse_transform(theirs.transform(X))
+    np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), back, atol=1e-8)
+    assert set(theirs.get_params()) == set(ours.get_params())
+
+
+def test_aligned_with_scikit_learns_randomized():
+    X = sets.load_digits().data
+    theirs = peer.PCA(5, svd_solver="randomized", iterated_power=20, random_state=0).fit(X)
+    ours = PCA(5, svd_solver="randomized", random_state=0).fit(X)
+    assert largest_angle(ours.components_, theirs.components_) < 1e-5
+
+
+# ---------------------------------------------------------------------------- likelihood
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("k", [0, 2, 6])
+def test_likelihood_is_that_of_the_gaussian(k, whiten):
+    X = planted(200, 6, mean=2, dtype=np.float64)
+    pca = PCA(k, whiten=whiten, svd_solver="full").fit(X)
+    C = pca.get_covariance()
+    np.testing.assert_allclose(pca.get_precision() @ C, np.eye(6), atol=1e-12)
+    expected = stats.multivariate_normal(pca.mean_, C).logpdf(X)
+    np.testing.assert_allclose(pca.score_samples(X), expected, rtol=1e-10)
+    assert pca.score(X) == pytest.approx(expected.mean())
+    if k == 6:
+        np.testing.assert_allclose(C, np.cov(X.T), rtol=1e-10)
+
+
+def test_likelihood_on_the_span_where_nothing_is_left_outside():
+    X = np.random.default_rng(0).standard_normal((5, 20))
+    pca = PCA().fit(X)
+    assert pca.noise_variance_ == 0
+    inside = pca.score_samples(X)
+    expected = stats.multivariate_normal(pca.mean_, pca.get_covariance(), allow_singular=True)
+    np.testing.assert_allclose(inside, expected.logpdf(X), rtol=1e-6)
+    assert (pca.score_samples(X + 1.0) == -np.inf).all()
+
+
+# ---------------------------------------------------------------------------- choices
+
+
+def minka_by_the_book(spectrum, k, n):
+    """Evidence of k components, term by term as Minka prints it, O(d^2) for one k."""
+    d = len(spectrum)
+    v = spectrum[k:].mean()
+    hat = np.r_[spectrum[:k], np.full(d - k, v)]
+    m = d * k - k * (k + 1) / 2
+    i = np.arange(1, k + 1)
+    half = (d - i + 1) / 2
+    from scipy.special import gammaln
+
+    value = -k * np.log(2) + (gammaln(half) - half * np.log(np.pi)).sum()
+    value -= n / 2 * (np.log(spectrum[:k]).sum() + (d - k) * np.log(v))
+    value += (m + k) / 2 * np.log(2 * np.pi) - k / 2 * np.log(n)
+    for a in range(k):
+        for b in range(a + 1, d):
+            value -= 0.5 * np.log((1 / hat[b] - 1 / hat[a]) * (spectrum[a] - spectrum[b]) * n)
+    return value
+
+
+def test_minka_agrees_with_the_printed_formula():
+    spectrum = np.sort(np.random.default_rng(0).gamma(2, size=12))[::-1]
+    fast = log_evidence(spectrum, 100)
+    slow = np.array([minka_by_the_book(spectrum, k, 100) for k in range(1, 12)])
+    np.testing.assert_allclose(np.diff(fast), np.diff(slow), rtol=1e-9)  # up to a constant
+
+
+def test_minka_finds_the_planted_number():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 4)) @ rng.standard_normal((4, 15)) * 3
+    X += rng.standard_normal((500, 15))
+    assert PCA("mle").fit(X).n_components_ == 4
+    assert PCA("mle").fit(sparse.csr_array(X)).n_components_ == 4
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("shape", [(900, 40), (40, 900), (1000, 600)], ids=str)
+def test_a_fraction_works_on_any_input(container, shape):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape) * 0.9 ** np.arange(shape[1]) * (rng.random(shape) < 0.5)
+    ours = PCA(0.8, random_state=0).fit(container(X))
+    assert ours.n_components_ == peer.PCA(0.8, svd_solver="full").fit(X).n_components_
+    assert ours.explained_variance_ratio_.sum() > 0.8
+    assert ours.explained_variance_ratio_[:-1].sum() <= 0.8
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "is_sparse", "expected"),
+    [
+        ((100, 50), 5, False, "full"),
+        ((200_000, 100), 10, False, "covariance_eigh"),
+        ((5000, 2000), 20, False, "covariance_eigh"),
+        ((300, 20_000), 10, False, "gram_eigh"),
+        ((1000, 600), None, False, "full"),
+        ((100_000, 50_000), 10, False, "randomized"),
+        ((50_000, 5000), 20, True, "arpack"),
+        ((50_000, 300), 20, True, "covariance_eigh"),
+        ((300, 50_000), 0.9, True, "gram_eigh"),
+    ],
+)
+def test_choice_of_solver(shape, k, is_sparse, expected):
+    assert choose_solver(shape, k, sparse=is_sparse) == expected
+    assert PCA.choose_solver(shape, np.int64(k) if isinstance(k, int) else k, sparse=is_sparse) == (
+        expected
+    )
+
+
+def test_the_choice_is_stored_and_used():
+    X = planted(700, 20, mean=0, dtype=np.float64)
+    assert PCA(3).fit(X).solver_ == PCA.choose_solver(X.shape, 3) == "covariance_eigh"
+
+
+# ---------------------------------------------------------------------------- iteration
+
+
+def test_an_iteration_cut_short_warns_with_the_remedy(monkeypatch):
+    X = sparse.random_array((3000, 1500), density=0.01, rng=0, format="csr")
+
+    class Stop:
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, estimator, context): ...
+        def on_fit_task_end(self, estimator, context):
+            return context.task_name == "iteration"
+
+    pca = PCA(5, random_state=0).set_callbacks(Stop())
+    with pytest.warns(ConvergenceWarning, match="Raise tol") as caught:
+        pca.fit(X)
+    assert len(caught) == 1
+    assert not pca.converged_
+    assert not pca.certificate_.holds
+    assert caught[0].filename == __file__
+
+
+def test_history_of_an_iterative_fit():
+    X = sparse.random_array((3000, 1500), density=0.01, rng=0, format="csr")
+    pca = PCA(5, random_state=0).fit(X)
+    assert pca.solver_ == "arpack"
+    assert pca.converged_
+    assert pca.n_iter_ > 1
+    assert (np.diff(pca.objective_history_) >= 0).all()
+    assert pca.objective_history_[-1] == pytest.approx(pca.explained_variance_.sum())
+    assert re.search("holds$", str(pca.certificate_))
+
+
+def test_inside_a_pipeline_and_a_clone():
+    X = sets.load_breast_cancer().data
+    pipe = clone(make_pipeline(StandardScaler(), PCA(2)))
+    assert pipe.fit_transform(X).shape == (569, 2)
+    assert list(pipe.get_feature_names_out()) == ["pca0", "pca1"]
+
+
+# ---------------------------------------------------------------------------- bad input
+
+GOOD = planted(40, 5, mean=1, dtype=np.float64)
+
+
+def spoiled(value):
+    X = GOOD.copy()
+    X[3, 2] = value
+    return X
+
+
+BAD = {
+    "empty": (np.empty((0, 5)), {}, "Found array with 0 sample"),
+    "no columns": (np.empty((5, 0)), {}, "0 feature"),
+    "one row": (GOOD[:1], {}, "minimum of 2 is required by PCA"),
+    "one dimension": (GOOD[0], {}, "Expected 2D array"),
+    "all constant": (np.full((10, 3), 0.3), {}, "Every column of X is constant"),
+    "NaN": (spoiled(np.nan), {}, "Input X contains NaN"),
+    "inf": (spoiled(np.inf), {}, "Input X contains infinity"),
+    "overflow": (spoiled(1e200), {}, "squares overflow float64. Divide X by a constant"),
+    "text": (np.array([["a", "b"], ["c", "d"]]), {}, "X holds text .* encode them"),
+    "object": (np.array([[1, "red"], [2, "blue"]], dtype=object), {}, "X holds text .*'red'"),
+    "complex": (GOOD + 1j, {}, "Complex data not supported"),
+    "too many components": (GOOD, {"n_components": 6}, "n_components=6 must be between 0 and .*=5"),
+    "negative": (GOOD, {"n_components": -1}, "'n_components' parameter of PCA must be"),
+    "fraction above one": (GOOD, {"n_components": 1.5}, "'n_components' parameter of PCA must be"),
+    "unknown rule": (GOOD, {"n_components": "many"}, "'n_components' parameter of PCA must be"),
+    "unknown solver": (GOOD, {"svd_solver": "magic"}, "'svd_solver' parameter of PCA must be"),
+    "mle of a wide table": (GOOD.T, {"n_components": "mle"}, "only supported if n_samples >="),
+    "mle by iteration": (
+        GOOD,
+        {"n_components": "mle", "svd_solver": "arpack"},
+        "svd_solver='auto'",
+    ),
+    "arpack for all": (GOOD, {"n_components": 5, "svd_solver": "arpack"}, "strictly less than"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_clear_error_and_leaves_the_model_alone(name):
+    X, params, message = BAD[name]
+    pca = PCA(2).fit(GOOD)
+    pca.set_params(**params)
+    before = dict(vars(pca))
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        pca.fit(X)
+    assert "eigenlens/solvers" not in str(error.traceback[-1].path)
+    assert vars(pca) == before
+    assert pca.transform(GOOD).shape == (40, 2)
+
+
+@pytest.mark.parametrize("svd_solver", ["full", "randomized"])
+def test_sparse_input_is_refused_by_the_solvers_that_need_it_dense(svd_solver):
+    with pytest.raises(TypeError, match="auto"):
+        PCA(2, svd_solver=svd_solver).fit(sparse.csr_array(GOOD))
+
+
+def test_wrong_columns_and_unfitted_models():
+    pca = PCA(2).fit(GOOD)
+    with pytest.raises(ValueError, match="X has 3 features, but PCA is expecting 5"):
+        pca.transform(GOOD[:, :3])
+    with pytest.raises(
+        ValueError, match="X has 5 columns, but inverse_transform takes scores on 2"
+    ):
+        pca.inverse_transform(GOOD)
+    for method in ("transform", "inverse_transform", "score_samples"):
+        with pytest.raises(NotFittedError):
+            getattr(PCA(), method)(GOOD)
+    for method in ("get_covariance", "get_precision"):
+        with pytest.raises(NotFittedError):
+            getattr(PCA(), method)()

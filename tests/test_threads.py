@@ -1,0 +1,199 @@
+"""Parallel blocks: ordered, safe under fork and threads; BLAS always gets its threads back."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from eigenlens import PCA
+from eigenlens.ops import threads
+
+
+def blas_threads():
+    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+
+@pytest.fixture(autouse=True)
+def gives_back_blas():
+    before = blas_threads()
+    yield
+    assert blas_threads() == before
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).standard_normal((20_000, 12)) * np.arange(1, 13) + 100
+
+
+def variances(X):
+    return PCA(3, svd_solver="covariance_eigh").fit(X).explained_variance_
+
+
+def in_fresh_python(code):
+    """Run `code` in an interpreter of its own, where a deadlock cannot take this one along."""
+    code = textwrap.dedent(code)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_results_come_in_order():
+    assert threads.run(lambda i: i * i, 100) == [i * i for i in range(100)]
+
+
+def test_blas_is_held_at_one_thread_inside_and_only_there():
+    inside = threads.run(lambda i: max(blas_threads()), 8)
+    assert set(inside) == {1}
+
+
+def test_a_task_may_run_tasks_without_waiting_for_itself():
+    out = threads.run(lambda i: sum(threads.run(lambda j: i + j, 10)), 16)
+    assert out == [10 * i + 45 for i in range(16)]
+
+
+def test_an_error_in_a_block_reaches_the_caller():
+    def fail(i):
+        if i == 5:
+            raise ArithmeticError("block 5")
+
+    with pytest.raises(ArithmeticError, match="block 5"):
+        threads.run(fail, 20)
+
+
+def test_the_hold_is_counted():
+    before = blas_threads()
+    with threads.serial_blas():
+        with threads.serial_blas():
+            pass
+        assert set(blas_threads()) == {1}  # an inner user must not lift the hold of an outer one
+    assert blas_threads() == before
+
+
+def test_overlapping_holds_of_two_threads_end_with_blas_free():
+    before = blas_threads()
+    entered, leave = threading.Event(), threading.Event()
+
+    def first():
+        with threads.serial_blas():
+            entered.set()
+            leave.wait(10)
+
+    other = threading.Thread(target=first)
+    other.start()
+    entered.wait(10)
+    with threads.serial_blas():
+        leave.set()
+        other.join()
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_a_limit_of_the_user_is_respected(X):
+    with threadpool_limits(1):
+        assert threads.n_threads() == 1
+        ran_in = set(threads.run(lambda i: threading.current_thread().name, 8))
+        assert ran_in == {threading.current_thread().name}
+
+
+def test_the_number_of_threads_does_not_change_a_bit(X):
+    with threadpool_limits(1):
+        alone = PCA(5, svd_solver="covariance_eigh").fit(X)
+    together = PCA(5, svd_solver="covariance_eigh").fit(X)
+    np.testing.assert_array_equal(alone.components_, together.components_)
+    np.testing.assert_array_equal(alone.explained_variance_, together.explained_variance_)
+
+
+def test_eight_threads_fit_at_once(X):
+    expected = variances(X)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(variances, [X] * 32):
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_joblib(X, backend):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found = joblib.Parallel()(joblib.delayed(variances)(X) for _ in range(4))
+    for f in found:
+        np.testing.assert_allclose(f, variances(X), rtol=1e-12)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_after_a_fit_can_fit():
+    out = in_fresh_python("""
+        import os, sys
+        import numpy as np, scipy.sparse
+        from threadpoolctl import threadpool_info
+        from eigenlens import PCA
+
+        X = np.random.default_rng(0).standard_normal((20000, 12))
+        S = scipy.sparse.random_array((3000, 900), density=0.02, rng=0, format="csr")
+        limits = lambda: [lib["num_threads"] for lib in threadpool_info()]
+        dense, sparse = PCA(3).fit(X), PCA(3, random_state=0).fit(S)
+        before = limits()
+        if (child := os.fork()) == 0:
+            same = np.array_equal(dense.components_, PCA(3).fit(X).components_)
+            same &= np.allclose(sparse.components_, PCA(3, random_state=0).fit(S).components_)
+            os._exit(0 if same and limits() == before else 3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        print("child fitted")
+    """)
+    assert "child fitted" in out
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_in_the_middle_of_a_fit_gets_blas_back():
+    out = in_fresh_python("""
+        import os
+        from threadpoolctl import threadpool_info
+        from eigenlens.ops import threads
+
+        limits = lambda: [lib["num_threads"] for lib in threadpool_info()]
+        before = limits()
+        with threads.serial_blas():
+            if (child := os.fork()) == 0:
+                ok = limits() == before and threads.run(lambda i: i, 4) == [0, 1, 2, 3]
+                os._exit(0 if ok and limits() == before else 3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert limits() == before
+        print("child free")
+    """)
+    assert "child free" in out
+
+
+def test_compiled_loops_work_where_nothing_can_be_written():
+    """Numba refuses to cache there; the decorator must fall back to compiling in memory."""
+    out = in_fresh_python("""
+        import numba.core.caching as caching
+        import numpy as np, scipy.sparse
+
+        def refuse(self):
+            raise OSError("read-only file system")
+
+        caching._CacheLocator.ensure_cache_path = refuse
+        from eigenlens import PCA
+
+        S = scipy.sparse.random_array((3000, 900), density=0.02, rng=0, format="csr")
+        print(PCA(3, random_state=0).fit(S).solver_)
+    """)
+    assert out.split() == ["arpack"]
+
+
+def test_spans_cover_everything_once():
+    for n, size in [(0, 4), (1, 4), (10, 3), (10, 100), (7, 7)]:
+        pieces = threads.spans(n, size)
+        assert [i for s in pieces for i in range(s.start, s.stop)] == list(range(n))
+        assert all(s.stop - s.start <= size for s in pieces)
