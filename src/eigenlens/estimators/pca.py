@@ -50,7 +50,7 @@ class PCA(GaussianSpectrum):
         multiply by X. Sparse X is centred by an operator, never densely.
     tol : float, default=0.0
         Relative eigen-residual at which the iterative solvers stop; 0 stands for what makes the
-        variances right to rounding (1e-9 in float64, 1e-5 in float32).
+        variances right to rounding (1e-8 in float64, 1e-5 in float32).
     iterated_power : int or 'auto', default='auto'
         Passes over X of ``'randomized'`` after the first; 'auto' goes on until `tol` is met.
     n_oversamples : int, default=10

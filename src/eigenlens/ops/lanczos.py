@@ -34,7 +34,7 @@ Enough = Callable[[NDArray], int | None]
 DENSE = 400  # below this size LAPACK on the whole matrix is quicker than any iteration
 GROWTH = 1.5  # the basis grows at most by this factor between two looks at the Ritz values
 ROUNDING = 32.0  # single precision serves for a tolerance so many times its own
-PROBE = 12  # a twelfth of the steps again, from a random block, to confirm an answer
+PROBE = 24  # one step in so many again, from a new random start, to confirm an answer
 SEMI = 1e-10  # how far the basis may stray from orthogonality before it is corrected
 
 
@@ -127,7 +127,6 @@ def lanczos(
         return whole(A.formed())
     basis = _Basis(A, block, rng)
     history: list[float] = []
-    confirmed = np.inf  # the sum of Ritz values that is to be confirmed
     look, last = max(2 * k, 4 * block), (0, 1.0)
     with threads.serial_blas():
         while True:
@@ -138,25 +137,53 @@ def lanczos(
             stopped = watch(history[-1])
             met = residual <= tol
             if met and enough is not None and enough(values) is None:
-                k, met, residual, confirmed = 2 * k, False, 1.0, np.inf
-            if stopped or (met and (max_steps or abs(history[-1] - confirmed) <= tol * values[0])):
+                k, met, residual = 2 * k, False, 1.0
+            if stopped or met:
                 break
             if basis.size + block > limit:
-                if limit == half:
-                    pairs = whole(A.formed())
-                    history.append(float(pairs.values[:k].sum()))
-                    watch(history[-1])
-                    return replace(pairs, history=np.array(history), steps=basis.steps + 1)
-                stopped = True
-                break
-            if met:  # by a Krylov space that may have missed copies of an eigenvalue: look for them
-                confirmed = history[-1]
-                basis.refresh()
-                look = basis.size + block * (1 + basis.steps // PROBE)
-            else:
-                now = (basis.size, residual)
-                look, last = _next_look(last, now, tol, max(2 * k, basis.size + block)), now
-    return Pairs(values, basis.combine(S), np.array(history), basis.steps, stopped=stopped)
+                if limit < half:
+                    stopped = True
+                    break
+                pairs = whole(A.formed())
+                history.append(float(pairs.values[:k].sum()))
+                watch(history[-1])
+                return replace(pairs, history=np.array(history), steps=basis.steps + 1)
+            now = (basis.size, residual)
+            look, last = _next_look(last, now, tol, max(2 * k, basis.size + block)), now
+        V = basis.combine(S)
+        if met and max_steps is None and _missed(A, V, values, basis.steps, rng):
+            wider = 2 * block
+            return lanczos(A, k, rng=rng, tol=tol, block=wider, enough=enough, watch=watch)
+    return Pairs(values, V, np.array(history), basis.steps, stopped=stopped)
+
+
+def _missed(A: Operator, V: NDArray, values: NDArray, steps: int, rng: np.random.Generator) -> bool:
+    """Whether a short run from a new random start, away from V, finds an eigenvalue that belongs.
+
+    A Krylov space holds no more copies of a repeated eigenvalue than its block has vectors, and
+    its residuals do not tell.
+    """
+    probe = _Basis(_Deflated(A, V), 2, rng)
+    probe.grow(2 * (2 + steps // PROBE))
+    found, _ = probe.ritz(1)
+    return bool(found[0] > (1 + 1e-6) * values[-1])
+
+
+class _Deflated:
+    """The operator on the complement of the orthonormal columns of V."""
+
+    def __init__(self, A: Operator, V: NDArray) -> None:
+        self.A, self.V, self.dim = A, V, A.dim
+
+    def gram(self, W: NDArray) -> NDArray:
+        return self._away(self.A.gram(self._away(W)))
+
+    def _away(self, W: NDArray) -> NDArray:
+        return W - self.V @ (self.V.T @ W)
+
+    def formed(self) -> NDArray:
+        P = np.eye(self.dim) - self.V @ self.V.T
+        return P @ self.A.formed() @ P
 
 
 def _next_look(last: tuple[int, float], now: tuple[int, float], tol: float, least: int) -> int:
@@ -180,18 +207,13 @@ class _Basis:
         self._rows = np.empty((16 * block, A.dim))  # basis vectors as rows: grows by doubling
         self._T = np.zeros((16 * block, 16 * block))
         self._due = False
-        self.refresh()
+        self._next, self._B = self._filled(np.empty((A.dim, 0)), np.empty((0, block)))
 
     def grow(self, size: int) -> None:
         """Add blocks, each by one product with A, up to `size` vectors; at least one block."""
         self._add()
         while self.size + self.block <= size:
             self._add()
-
-    def refresh(self) -> None:
-        """Let the next block be a random one, coupled to the basis by zeros."""
-        nothing = np.empty((self.A.dim, 0)), np.empty((0, self.block))
-        self._next, self._B = self._filled(*nothing)
 
     def _add(self) -> None:
         a, b = self.size, self.size + self.block
@@ -235,7 +257,7 @@ class _Basis:
     def _filled(self, Q: NDArray, B: NDArray) -> tuple[NDArray, NDArray]:
         """Return Q and B filled up to a whole block by random directions, coupled by zeros.
 
-        Needed where the Krylov space is exhausted, and wanted where it is to be left.
+        This is how the basis begins, and how it goes on where the Krylov space is exhausted.
         """
         basis, fill = self._rows[: self.size], self.block - Q.shape[1]
         Q = np.concatenate([Q, self.rng.standard_normal((self.A.dim, fill))], axis=1)

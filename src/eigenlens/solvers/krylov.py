@@ -45,7 +45,7 @@ def solve(
         rank if isinstance(rank, int) else min(START, A.dim),
         rng=rng,
         tol=tol / 2,  # the other half is for rounding
-        block=block or (16 if wide else 2),
+        block=block or (16 if wide else 4),
         max_steps=max_steps,
         enough=None if isinstance(rank, int) else lambda v: settle(rank, v / (n - 1), total, False),
         watch=lambda captured: monitor(captured / (n - 1)),

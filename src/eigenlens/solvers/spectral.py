@@ -49,7 +49,7 @@ class Spectral(Solution):
 
 def default_tol(dtype: np.dtype) -> float:
     """Return the relative eigen-residual that makes variances right to the rounding of `dtype`."""
-    return 1e-9 if dtype == np.float64 else 1e-5
+    return 1e-8 if dtype == np.float64 else 1e-5
 
 
 def require_finite(mean: NDArray, square: float) -> None:
