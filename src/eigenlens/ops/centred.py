@@ -18,7 +18,6 @@ from .jit import compiled
 
 __all__ = ["Centred", "centred", "formed", "product"]
 
-
 WIDTH = 4  # columns that the loop over sparse rows takes at once
 
 
@@ -70,9 +69,9 @@ def _centring(X: NDArray, mean: NDArray) -> Callable[[slice], NDArray]:
     steps = [np.broadcast_to(part, X.shape) for part in (rounded, lost) if part.any()]
 
     def block(rows: slice) -> NDArray:
-        B = X[rows].copy()
+        B = X[rows]
         for part in steps:
-            B -= part[rows]
+            B = B - part[rows]
         return B
 
     return block

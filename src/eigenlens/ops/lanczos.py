@@ -116,10 +116,11 @@ def lanczos(
 ) -> Pairs:
     """Return the `k` leading eigenpairs of the operator `A`.
 
-    Stops when the residuals of the wanted pairs are at most `tol` times the first eigenvalue, after
-    `max_steps` blocks, or when `watch`, called with the sum of the wanted Ritz values, says so.
-    With `enough`, `k` is only where to start: pairs are added until it is content. Where the basis
-    would fill half of the space, the matrix is formed and solved by LAPACK instead.
+    Stops when the residuals of the wanted pairs, taken together as the Frobenius norm of ``A V - V
+    diag(theta)``, are at most `tol` times the first eigenvalue, after `max_steps` blocks, or when
+    `watch`, called with the sum of the wanted Ritz values, says so. With `enough`, `k` is only
+    where to start: pairs are added until it is content. Where the basis would fill half of the
+    space, the matrix is formed and solved by LAPACK instead.
     """
     half = A.dim // 2
     limit = half if max_steps is None else min(half, max_steps * block)
@@ -132,7 +133,7 @@ def lanczos(
         while True:
             basis.grow(min(look, limit))
             values, S = basis.ritz(k)
-            residual = float(basis.residuals(S).max() / values[0])
+            residual = float(np.linalg.norm(basis.residuals(S)) / values[0])
             history.append(float(values.sum()))
             stopped = watch(history[-1])
             met = residual <= tol
@@ -151,22 +152,24 @@ def lanczos(
             now = (basis.size, residual)
             look, last = _next_look(last, now, tol, max(2 * k, basis.size + block)), now
         V = basis.combine(S)
-        if met and max_steps is None and _missed(A, V, values, basis.steps, rng):
-            wider = 2 * block
-            return lanczos(A, k, rng=rng, tol=tol, block=wider, enough=enough, watch=watch)
+        if met and max_steps is None:
+            least = values[-1] + tol * values[0]
+            if _largest_outside(A, V, basis.steps, rng) > least:
+                wider = 2 * block
+                return lanczos(A, k, rng=rng, tol=tol, block=wider, enough=enough, watch=watch)
+    values = values.clip(min=0.0)
     return Pairs(values, V, np.array(history), basis.steps, stopped=stopped)
 
 
-def _missed(A: Operator, V: NDArray, values: NDArray, steps: int, rng: np.random.Generator) -> bool:
-    """Whether a short run from a new random start, away from V, finds an eigenvalue that belongs.
+def _largest_outside(A: Operator, V: NDArray, steps: int, rng: np.random.Generator) -> float:
+    """Return the largest Ritz value that a short run from a new random start finds away from V.
 
     A Krylov space holds no more copies of a repeated eigenvalue than its block has vectors, and
-    its residuals do not tell.
+    the residuals of those it has do not tell that others are missing.
     """
     probe = _Basis(_Deflated(A, V), 2, rng)
     probe.grow(2 * (2 + steps // PROBE))
-    found, _ = probe.ritz(1)
-    return bool(found[0] > (1 + 1e-6) * values[-1])
+    return float(probe.ritz(1)[0][0])
 
 
 class _Deflated:

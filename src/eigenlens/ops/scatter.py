@@ -57,7 +57,7 @@ def _scatter_about(X: NDArray, shift: NDArray) -> tuple[NDArray, NDArray, NDArra
 
     S, sums = _products(X.shape, X.dtype, centre)
     delta = sums / len(X)
-    S -= len(X) * np.multiply.outer(delta, delta)
+    _subtract_square(S, np.sqrt(len(X)) * delta)
     return shift + delta, S, delta * sums
 
 
@@ -122,8 +122,7 @@ def _by_tiles(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[
         B = buffer[: min(size, n - a)]
         s += _centre_all(centre, a, B)
         _add_products(S, B, tiles)
-    for i, j in tiles:
-        S[j, i] = S[i, j].T
+    _mirror(S, tiles)
     return S, s
 
 
@@ -133,9 +132,10 @@ def _centre_all(centre: Centre, start: int, out: NDArray) -> NDArray:
 
     def part(i: int) -> NDArray:
         rows = slice(start + parts[i].start, start + parts[i].stop)
-        return centre(rows, out[parts[i]]).sum(axis=0, dtype=np.float64)
+        B = centre(rows, out[parts[i]])
+        return np.ones(len(B), B.dtype) @ B
 
-    return np.asarray(np.sum(threads.run(part, len(parts)), axis=0))
+    return np.asarray(np.sum(threads.run(part, len(parts)), axis=0, dtype=np.float64))
 
 
 def _add_products(S: NDArray, B: NDArray, tiles: list[tuple[slice, slice]]) -> None:
@@ -146,6 +146,26 @@ def _add_products(S: NDArray, B: NDArray, tiles: list[tuple[slice, slice]]) -> N
         S[i, j] += B[:, i].T @ B[:, j]
 
     threads.run(add, len(tiles))
+
+
+def _mirror(S: NDArray, tiles: list[tuple[slice, slice]]) -> None:
+    """Copy each tile of `S` to its mirror image."""
+
+    def copy(t: int) -> None:
+        i, j = tiles[t]
+        S[j, i] = S[i, j].T
+
+    threads.run(copy, len(tiles))
+
+
+def _subtract_square(S: NDArray, v: NDArray) -> None:
+    """Subtract ``v v'`` from `S`, in place."""
+    rows = threads.spans(len(S), 256)
+
+    def subtract(i: int) -> None:
+        S[rows[i]] -= np.multiply.outer(v[rows[i]], v)
+
+    threads.run(subtract, len(rows))
 
 
 def mean_and_square(X: NDArray) -> tuple[NDArray, float]:

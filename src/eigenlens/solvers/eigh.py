@@ -59,7 +59,8 @@ def solve(
 
 
 def _pairs(M: NDArray, rank: Rank, rng: np.random.Generator, tol: float) -> Pairs:
-    pairs = leading(M, None if callable(rank) else rank, rng=rng, tol=tol)
+    k = None if callable(rank) else rank
+    pairs = leading(M, k, rng=rng, tol=tol / 2)  # the other half is for rounding
     if pairs.complete and is_graded(M) and (better := graded_pairs(M)) is not None:
         return Pairs(*better, pairs.history, complete=True)
     return pairs
