@@ -19,7 +19,7 @@ __all__ = ["gram", "mean_and_square", "provisional_mean", "scatter"]
 
 SAMPLE = 256  # rows that the provisional mean is made from
 BLOCK_BYTES = 1 << 21  # a centred block should stay in the cache of its core
-CHUNKS = 32  # at most so many partial sums, each as large as the result
+CHUNKS = 16  # at most so many partial sums, each as large as the result
 WIDE = 512  # columns from which partial sums of that size would cost more than they gain
 TILE = 512  # rows and columns of a tile of the result
 
@@ -92,15 +92,16 @@ def _by_rows(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[N
     size = max(BLOCK_BYTES // (d * dtype.itemsize), d)
     chunks = threads.spans(n, max(size, -(-n // CHUNKS)))
 
+    blocks, products = threads.Scratch(size * d, dtype), threads.Scratch(d * d, dtype)
+    ones = np.ones(size, dtype)
+
     def part(i: int) -> tuple[NDArray, NDArray]:
         S, s = np.zeros((d, d)), np.zeros(d)
-        product, buffer = np.empty((d, d), dtype), np.empty((size, d), dtype)
-        ones = np.ones(size, dtype)
         for a in range(chunks[i].start, chunks[i].stop, size):
             rows = slice(a, min(a + size, chunks[i].stop))
-            B = centre(rows, buffer[: rows.stop - a])
+            B = centre(rows, blocks.array(rows.stop - a, d))
             s += ones[: len(B)] @ B
-            S += np.matmul(B.T, B, out=product)
+            S += np.matmul(B.T, B, out=products.array(d, d))
         return S, s
 
     parts = threads.run(part, len(chunks))
@@ -140,10 +141,12 @@ def _centre_all(centre: Centre, start: int, out: NDArray) -> NDArray:
 
 def _add_products(S: NDArray, B: NDArray, tiles: list[tuple[slice, slice]]) -> None:
     """Add to each of the tiles of `S` its part of ``B'B``."""
+    products = threads.Scratch(TILE * TILE, B.dtype)
 
     def add(t: int) -> None:
         i, j = tiles[t]
-        S[i, j] += B[:, i].T @ B[:, j]
+        product = products.array(i.stop - i.start, j.stop - j.start)
+        S[i, j] += np.matmul(B[:, i].T, B[:, j], out=product)
 
     threads.run(add, len(tiles))
 

@@ -9,6 +9,7 @@ concurrent users share it, and the last one out gives BLAS back the number of th
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -20,10 +21,12 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import joblib
+import numpy as np
 import scipy.linalg  # noqa: F401  loads scipy's BLAS, which the controller below must see
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["blas_for", "n_threads", "run", "serial_blas", "spans"]
+__all__ = ["Scratch", "blas_for", "n_threads", "run", "serial_blas", "spans"]
 
 LARGE = 1e9  # operations from which BLAS's own threads pay
 
@@ -103,6 +106,20 @@ def serial_blas() -> Iterator[None]:
             hold.users -= 1
             if hold.users == 0 and hold is _hold:  # not in a child forked inside the block
                 _set_blas_threads(hold.original)
+
+
+class Scratch(threading.local):
+    """An array that each thread makes on first use and keeps from one block to the next.
+
+    Memory that is new for every block costs more in page faults than the work done in it.
+    """
+
+    def __init__(self, size: int, dtype: np.dtype) -> None:  # called again in each thread
+        self._flat = np.empty(size, dtype)
+
+    def array(self, *shape: int) -> NDArray:
+        """Return this thread's array, of any shape that fits, with whatever it holds."""
+        return self._flat[: math.prod(shape)].reshape(shape)
 
 
 def blas_for(flops: float) -> AbstractContextManager[None]:
