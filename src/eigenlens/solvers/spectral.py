@@ -19,7 +19,7 @@ variance, and whether these are all variances, to a number; None if more of them
 
 Rank = int | Rule
 
-LEADING = "error of a leading variance / largest variance"
+LEADING = "error of a variance / largest variance"
 NEAREST = "distance of a variance from an eigenvalue / largest variance"
 ROUNDING = 32.0  # units of rounding that sums of products in blocks of some thousand rows gather
 
