@@ -84,7 +84,8 @@ class PCA(GaussianSpectrum):
         The solver that was used.
     certificate_ : Certificate
         Bound on the error of the variances relative to the largest, computed after the fact: from
-        the residuals of the eigenpairs and the rounding of the data's own dtype.
+        the residuals of the eigenpairs and the rounding of the data's own dtype. Its `what` says
+        where, on a flat spectrum, it bounds the distance to some eigenvalue instead.
     n_iter_, converged_, objective_history_
         Steps of the iteration, whether it met its tolerance, and the captured variance at each
         look.

@@ -33,7 +33,7 @@ Enough = Callable[[NDArray], int | None]
 
 DENSE = 400  # below this size LAPACK on the whole matrix is quicker than any iteration
 GROWTH = 1.5  # the basis grows at most by this factor between two looks at the Ritz values
-ROUNDING = 32.0  # single precision serves for a tolerance so many times its own
+SINGLE = 32.0  # single precision serves for a tolerance so many times its own
 PROBE = 24  # one step in so many again, from a new random start, to confirm an answer
 SEMI = 1e-10  # how far the basis may stray from orthogonality before it is corrected
 
@@ -98,7 +98,7 @@ def leading(M: NDArray, k: int | None, *, rng: np.random.Generator, tol: float) 
     """Return at least the `k` leading eigenpairs of the matrix `M` (all of them for None)."""
     if k is None or len(M) <= 2 * DENSE or 10 * k > len(M):
         return whole(M)
-    if tol > np.finfo(np.float32).eps * ROUNDING:  # reading M is what costs: read half of it
+    if tol > np.finfo(np.float32).eps * SINGLE:  # reading M is what costs: read half of it
         M = M.astype(np.float32)
     return lanczos(_Matrix(M), k, rng=rng, tol=tol, block=8)
 

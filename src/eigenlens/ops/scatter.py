@@ -18,7 +18,7 @@ from . import threads
 __all__ = ["gram", "mean_and_square", "provisional_mean", "scatter"]
 
 SAMPLE = 256  # rows that the provisional mean is made from
-BLOCK_BYTES = 1 << 21  # a centred block should stay in the cache of its core
+BLOCK_BYTES = 1 << 21  # of a centred block: near the core that made it, large enough for BLAS
 CHUNKS = 16  # at most so many partial sums, each as large as the result
 WIDE = 512  # columns from which partial sums of that size would cost more than they gain
 TILE = 512  # rows and columns of a tile of the result
