@@ -19,6 +19,7 @@ from .jit import compiled
 __all__ = ["Centred", "centred", "formed", "product"]
 
 WIDTH = 4  # columns that the loop over sparse rows takes at once
+BLOCKS = 4  # of sparse rows; each holds a copy of those columns and of their products
 
 
 class Centred(Protocol):
@@ -137,30 +138,34 @@ class _Sparse:
         ones = np.ones(n)
         self._w: NDArray = mean if transposed else ones
         self._u: NDArray = ones if transposed else mean
-        # Each block copies V, so it should hold far more entries than V: some 2^18, in four or more
-        rows = self._Z.shape[0]
-        self._blocks = threads.spans(rows, -(-rows // max(4, self._Z.nnz >> 20 << 2)))
+        rows, columns = self._Z.shape
+        self._indices = self._Z.indices.astype(np.min_scalar_type(columns))  # less to read
+        self._blocks = threads.spans(rows, -(-rows // BLOCKS))
+        # for each block, columns of V side by side with their products; kept from call to call,
+        # because new memory costs as much as the product itself
+        self._both = np.empty((len(self._blocks), self.dim, 2 * WIDTH))
 
     def gram(self, V: NDArray) -> NDArray:
         if V.shape[1] > WIDTH:
             fours = [self.gram(V[:, j : j + WIDTH]) for j in range(0, V.shape[1], WIDTH)]
             return np.concatenate(fours, axis=1)
         Z, width = self._Z, V.shape[1]
-        both = np.zeros((self.dim, 2 * WIDTH))  # columns of V, and room for their products
-        both[:, :width] = V
-        uV = self._u @ both[:, :WIDTH]
+        uV = np.zeros(WIDTH)
+        uV[:width] = self._u @ V
 
         def part(i: int) -> tuple[NDArray, NDArray]:
-            rows, own, wT = self._blocks[i], both.copy(), np.zeros(WIDTH)
-            gram_rows(Z.indptr, Z.indices, Z.data, rows.start, rows.stop, self._w, uV, own, wT)
-            return own[:, WIDTH:], wT
+            rows, both, wT = self._blocks[i], self._both[i], np.zeros(WIDTH)
+            both[:, :width] = V
+            both[:, width:] = 0.0
+            gram_rows(
+                Z.indptr, self._indices, Z.data, rows.start, rows.stop, self._w, uV, both, wT
+            )
+            return both[:, WIDTH : WIDTH + width], wT[:width]
 
         parts = threads.run(part, len(self._blocks))
-        out, wT = parts[0]
-        for more, sums in parts[1:]:
-            out += more
-            wT += sums
-        return (out - np.multiply.outer(self._u, wT))[:, :width]
+        out, total = (np.sum(p, axis=0) for p in zip(*parts, strict=True))
+        out -= np.multiply.outer(self._u, total)
+        return np.asarray(out)
 
     def across(self, V: NDArray) -> NDArray:
         return self._Z @ V - np.multiply.outer(self._w, self._u @ V)
@@ -212,8 +217,10 @@ def gram_rows(indptr, indices, data, start, stop, w, uV, V, wT):  # type: ignore
     One pass over the rows of Z instead of two. What is gathered and what is scattered to lie side
     by side, so that the second loop finds in cache what the first has fetched; four columns at a
     time stay in registers, where a small array would not. Unsigned indices spare numba's check
-    for negative ones, which doubles the time.
+    for negative ones, which doubles the time. `wT` is written once, at the end: another thread's
+    may lie in the same line of cache, and the two would take it from each other at every row.
     """
+    sa = sb = sc = se = 0.0
     for i in range(start, stop):
         a, b, c, e = -w[i] * uV[0], -w[i] * uV[1], -w[i] * uV[2], -w[i] * uV[3]
         for q in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
@@ -228,7 +235,11 @@ def gram_rows(indptr, indices, data, start, stop, w, uV, V, wT):  # type: ignore
             V[j, 5] += x * b
             V[j, 6] += x * c
             V[j, 7] += x * e
-        wT[0] += w[i] * a
-        wT[1] += w[i] * b
-        wT[2] += w[i] * c
-        wT[3] += w[i] * e
+        sa += w[i] * a
+        sb += w[i] * b
+        sc += w[i] * c
+        se += w[i] * e
+    wT[0] += sa
+    wT[1] += sb
+    wT[2] += sc
+    wT[3] += se

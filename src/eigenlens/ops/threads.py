@@ -160,9 +160,6 @@ def _in_pool(task: Callable[[int], T], count: int, workers: int) -> list[T]:
     take = threading.Lock()
 
     def work() -> None:
-        if not getattr(_worker, "busy", False):
-            _set_blas_threads([1] * len(_blas()))  # some BLAS libraries count for each thread
-            _worker.busy = True
         while True:
             with take:
                 i = next(todo, None)
@@ -170,13 +167,24 @@ def _in_pool(task: Callable[[int], T], count: int, workers: int) -> list[T]:
                 return
             results[i] = task(i)
 
+    def hired() -> None:
+        if not getattr(_worker, "busy", False):
+            _set_blas_threads([1] * len(_blas()))  # some BLAS libraries count for each thread
+            _worker.busy = True
+        work()
+
     with _hold.lock:
         if _hold.pool is None:
             _hold.pool = ThreadPoolExecutor(_cores(), thread_name_prefix="eigenlens")
         pool = _hold.pool
     # numpy's error state is part of the context, and must be the caller's in every thread
-    futures = [pool.submit(copy_context().run, work) for _ in range(workers)]
-    wait(futures)  # all of them, so that no block is still running when the caller sees an error
+    futures = [pool.submit(copy_context().run, hired) for _ in range(workers - 1)]
+    _worker.busy = True
+    try:
+        work()  # the caller is awake already, and has its data in cache
+    finally:
+        _worker.busy = False
+        wait(futures)  # so that no block is still running when the caller sees an error
     for future in futures:
         future.result()
     return results
