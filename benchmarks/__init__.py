@@ -7,5 +7,8 @@ after `Table`. Adding one is that file and a line here.
 
 BENCHMARKS = {
     "pca": "benchmarks.pca",
+    "rank": "benchmarks.rank",
+    "missing": "benchmarks.missing",
     "import": "benchmarks.imports",
+    "incremental": "benchmarks.incremental",
 }

@@ -114,7 +114,8 @@ def test_every_check_says_what_it_holds():
 
 def test_check_estimator_names_what_ran():
     passed = check_estimator(PCA(n_components=2))
-    assert set(CHECKS) <= set(passed)
+    assert {check.name for check in CHECKS.values() if check.layer == 1} <= set(passed)
+    assert set(passed) >= PCA.claims
     assert "check_fit2d_1sample" in passed
 
 
@@ -166,7 +167,7 @@ def test_excuse_without_right(name, reason, complaint):
 
 def test_estimators_walk_the_register():
     assert [type(estimator).__name__ for estimator in estimators()] == [
-        name for name in eigenlens.__all__ if isinstance(getattr(eigenlens, name), type)
+        name for name in eigenlens.__all__ if hasattr(getattr(eigenlens, name), "fit")
     ]
 
 

@@ -125,7 +125,7 @@ def test_a_full_sparse_column_keeps_its_digits():
     X = table(500, 6)
     X[:, 1:] *= np.random.default_rng(0).random((500, 5)) < 0.2
     X[:, 0] += 1e8
-    S = centred.formed(sparse.csr_array(X), transposed=False)[1]
+    S = centred.formed(sparse.csr_array(X), None, transposed=False)[1]
     exact = exact_scatter(X)[1]
     scale = np.sqrt(np.diag(exact))
     assert (np.abs(S - exact) / np.multiply.outer(scale, scale)).max() < 1e-12

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from eigenlens import PCA
+from eigenlens import PCA, datasets, select
 from eigenlens.select.minka import log_evidence
 from eigenlens.solvers.spectral import choose_solver
 from eigenlens.testing import largest_angle
@@ -88,7 +88,7 @@ def test_every_attribute_of_scikit_learns(k, whiten):
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-8)
     back = theirs.inverse_transform(theirs.transform(X))
     np.testing.assert_allclose(ours.inverse_transform(ours.transform(X)), back, atol=1e-8)
-    assert set(theirs.get_params()) == set(ours.get_params())
+    assert set(theirs.get_params()) <= set(ours.get_params())
 
 
 def test_aligned_with_scikit_learns_randomized():
@@ -197,6 +197,153 @@ def test_choice_of_solver(shape, k, is_sparse, expected):
 def test_the_choice_is_stored_and_used():
     X = planted(700, 20, mean=0, dtype=np.float64)
     assert PCA(3).fit(X).solver_ == PCA.choose_solver(X.shape, 3) == "covariance_eigh"
+
+
+@pytest.mark.parametrize("rule", select.RULES)
+def test_a_rule_by_its_name_settles_the_number_and_leaves_its_evidence(rule):
+    X = datasets.planted_subspace(300, 40, 3, noise=0.1, mean=2, random_state=0).X
+    pca = PCA(n_components=rule, random_state=0).fit(X)
+    assert pca.n_components_ == pca.choice_.k == 3
+    plain = PCA(n_components=3).fit(X)
+    np.testing.assert_allclose(pca.explained_variance_, plain.explained_variance_, rtol=1e-10)
+    assert not hasattr(pca.set_params(n_components=2).fit(X), "choice_")
+
+
+def test_a_rule_that_finds_nothing_says_so_and_keeps_nothing():
+    X = np.random.default_rng(0).standard_normal((400, 30))
+    with pytest.warns(UserWarning, match="nothing above the noise"):
+        pca = PCA(n_components="flip", random_state=0).fit(X)
+    assert pca.n_components_ == 0
+    assert pca.transform(X).shape == (400, 0)
+
+
+def test_a_rule_refuses_what_it_cannot_judge():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    with pytest.raises(TypeError, match=r"n_components='cv' needs dense X\. Ask for a number"):
+        PCA(n_components="cv").fit(sparse.csr_array(X))
+    with pytest.raises(ValueError, match="cannot be used with sample_weight"):
+        PCA(n_components="cv").fit(X, sample_weight=np.ones(40))
+    with pytest.raises(ValueError, match="contains NaN"):
+        PCA(n_components="cv").fit(np.where(X > 2, np.nan, X))
+
+
+# ---------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(300, 20), (30, 60)], ids=["tall", "wide"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("svd_solver", SOLVERS)
+def test_weights_equal_repetition(svd_solver, container, shape, dtype):
+    if container is sparse.csr_array and svd_solver in ("full", "randomized"):
+        pytest.skip("takes dense X only")
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal(shape) * np.linspace(3, 1, shape[1]) + 5).astype(dtype)
+    weight = rng.integers(0, 5, size=shape[0])
+    weighted = PCA(4, svd_solver=svd_solver, random_state=0)
+    weighted.fit(container(X), sample_weight=weight)
+    repeated = PCA(4, svd_solver=svd_solver, random_state=0)
+    repeated.fit(container(np.repeat(X, weight, axis=0)))
+    tol = 1e-12 if dtype == np.float64 else 1e-5
+    for name in ("mean_", "explained_variance_", "explained_variance_ratio_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(repeated, name), rtol=tol)
+    assert largest_angle(weighted.components_, repeated.components_) < 10 * np.sqrt(tol)
+    np.testing.assert_allclose(weighted.singular_values_, repeated.singular_values_, rtol=tol)
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.zeros(40), "zero"),
+        (np.full(40, -1.0), "negative"),
+        (np.full(40, 0.02), "add up to 0.8, and a variance needs more than 1"),
+        (np.ones(39), "one number for each row"),
+        (np.full(40, np.nan), "NaN or inf"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(weight, words):
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    with pytest.raises(ValueError, match=words):
+        PCA().fit(X, sample_weight=weight)
+
+
+# ---------------------------------------------------------------------------- missing
+
+
+def with_holes(X, share=0.15, seed=1):
+    holes = np.random.default_rng(seed).random(X.shape) < share
+    return np.where(holes, np.nan, X), holes
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_holes_are_filled_scored_and_projected(dtype):
+    truth = datasets.planted_subspace(400, 12, 2, noise=0.05, mean=3, random_state=0)
+    X, holes = with_holes(truth.X.astype(dtype))
+    X[7] = np.nan  # a row of which nothing is known
+    pca = PCA(n_components=2, missing="em").fit(X)
+    assert pca.solver_ == "em"
+    assert pca.certificate_.holds
+    assert pca.components_.dtype == dtype
+    filled = pca.impute(X)
+    assert filled.dtype == dtype
+    there = ~np.isnan(X)
+    np.testing.assert_array_equal(filled[there], X[there])
+    np.testing.assert_allclose(filled[7], pca.mean_, rtol=1e-6)
+    known = np.arange(400) != 7
+    error = np.sqrt(np.mean((filled - truth.X)[known][holes[known]] ** 2))
+    assert error < 1.3 * 0.05
+    np.testing.assert_allclose(pca.transform(X), pca.transform(filled), atol=1e-5)
+    assert largest_angle(truth.components, pca.components_) < 0.05
+    with pytest.raises(ValueError, match="contains NaN"):
+        PCA(n_components=2).fit(truth.X).transform(X)
+    with pytest.raises(ValueError, match="infinity"):
+        PCA(missing="em").fit(np.where(np.isnan(X), np.inf, X))
+
+
+def test_likelihood_of_a_row_with_holes_is_that_of_what_is_there():
+    X, _ = with_holes(datasets.planted_subspace(100, 6, 2, noise=0.3, random_state=0).X)
+    pca = PCA(n_components=2, missing="em").fit(X)
+    C, row = pca.get_covariance(), X[np.isnan(X).any(axis=1)][0]
+    there = ~np.isnan(row)
+    law = stats.multivariate_normal(pca.mean_[there], C[np.ix_(there, there)])
+    assert pca.score_samples(row[None])[0] == pytest.approx(law.logpdf(row[there]), rel=1e-10)
+
+
+def test_holes_with_weights_are_holes_in_repeated_rows():
+    X, _ = with_holes(datasets.planted_subspace(200, 8, 2, noise=0.2, random_state=0).X)
+    weight = np.random.default_rng(2).integers(0, 4, size=200)
+    weighted = PCA(2, missing="em", tol=1e-10).fit(X, sample_weight=weight)
+    repeated = PCA(2, missing="em", tol=1e-10).fit(np.repeat(X, weight, axis=0))
+    np.testing.assert_allclose(
+        weighted.explained_variance_, repeated.explained_variance_, rtol=1e-6
+    )
+    assert weighted.noise_variance_ == pytest.approx(repeated.noise_variance_, rel=1e-6)
+    assert largest_angle(weighted.components_, repeated.components_) < 1e-5
+
+
+def test_a_table_without_holes_gives_plain_pca():
+    X = datasets.planted_subspace(200, 8, 2, noise=0.2, mean=5, random_state=0).X
+    plain, em = PCA(3).fit(X), PCA(3, missing="em").fit(X)
+    assert em.solver_ == plain.solver_
+    np.testing.assert_array_equal(em.components_, plain.components_)
+
+
+@pytest.mark.parametrize("asked", [0.9, "mle", "gavish-donoho", "consensus"])
+def test_a_rule_on_a_table_with_holes(asked):
+    truth = datasets.planted_subspace(300, 15, 3, noise=0.05, mean=1, random_state=0).X
+    X, _ = with_holes(truth, share=0.1)
+    found = PCA(n_components=asked, missing="em", random_state=0).fit(X).n_components_
+    assert found == PCA(n_components=asked, random_state=0).fit(truth).n_components_
+
+
+def test_too_many_components_for_a_table_with_holes_and_columns_of_holes_are_refused():
+    X, _ = with_holes(np.random.default_rng(0).standard_normal((30, 5)))
+    with pytest.raises(ValueError, match=r"n_components=5 must be less than .*=5 for X with holes"):
+        PCA(n_components=5, missing="em").fit(X)
+    assert PCA(missing="em").fit(X).n_components_ == 4
+    X[:, 2] = np.nan
+    with pytest.raises(ValueError, match="Column 2 of X has no entry"):
+        PCA(n_components=2, missing="em").fit(X)
 
 
 # ---------------------------------------------------------------------------- iteration

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from eigenlens.ops.finite import NonFiniteError
 from eigenlens.select import fraction
 from eigenlens.solvers import eigh, krylov, svd
-from eigenlens.solvers.solution import NonFiniteError
 from eigenlens.testing import largest_angle
 
 K = 4

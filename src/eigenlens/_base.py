@@ -11,7 +11,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +21,12 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._compat import CallbackSupportMixin, fit_context, with_callbacks
+from .ops.finite import NonFiniteError
 from .ops.signs import fix_signs
-from .solvers.solution import Monitor, NonFiniteError, Solution
+from .ops.weights import weighted_rows
+from .solvers.solution import Monitor, Solution
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "fitting"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -45,6 +47,12 @@ def all_or_nothing(fit: Method) -> Method:
     return guarded  # type: ignore[return-value]
 
 
+def fitting(method: Method) -> Method:
+    """Decorate every method that fits: parameters checked, callbacks opened, all or nothing."""
+    checked = with_callbacks(fit_context(prefer_skip_nested_validation=True)(method))
+    return all_or_nothing(checked)
+
+
 class Estimator(
     CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
@@ -61,9 +69,7 @@ class Estimator(
 
     random_state: Any
 
-    @all_or_nothing
-    @with_callbacks
-    @fit_context(prefer_skip_nested_validation=True)
+    @fitting
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit the model to `X`.
 
@@ -78,14 +84,20 @@ class Estimator(
         -------
         self
         """
+        return self._fit(X, y)
+
+    def _fit(self, X: ArrayLike, y: object, sample_weight: ArrayLike | None = None) -> Self:
+        """Do what `fit` says; classes whose mathematics has a place for weights pass them on."""
         self._forget()
         X = self._check(X, reset=True, ensure_all_finite=False, ensure_min_samples=2)
+        rows, weight = weighted_rows(X, sample_weight)
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         try:
             # NaN and inf are found in the solver's own sums, which spares a pass over X
             with np.errstate(invalid="ignore", over="ignore"):
-                solution = self._solve(X, rng=self._rng(), monitor=self._monitor(context))
+                monitor = self._monitor(context)
+                solution = self._solve(rows, weight=weight, rng=self._rng(), monitor=monitor)
         except NonFiniteError:
             self._explain_non_finite(X)
         self._store(solution, X)
@@ -95,8 +107,10 @@ class Estimator(
         return self
 
     @abstractmethod
-    def _solve(self, X: Any, *, rng: np.random.Generator, monitor: Monitor) -> Solution:
-        """Call one solver on the checked data."""
+    def _solve(
+        self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+    ) -> Solution:
+        """Call one solver on the checked data; `weight` is None unless `fit` takes weights."""
 
     def _forget(self) -> None:
         """Drop what an earlier fit stored."""
@@ -105,7 +119,11 @@ class Estimator(
 
     def _check(self, X: Any, **rules: Any) -> Any:
         """Return `X` checked and as floats, without a copy where it has them already."""
-        rules = {"dtype": [np.float64, np.float32], "accept_sparse": ("csr", "csc")} | rules
+        rules = {
+            "dtype": [np.float64, np.float32],
+            "accept_sparse": ("csr", "csc"),
+            "ensure_all_finite": self._finite(),
+        } | rules
         if not self.__sklearn_tags__().input_tags.sparse:
             rules["accept_sparse"] = False
         try:
@@ -118,10 +136,15 @@ class Estimator(
                 "columns, or encode them, for example with sklearn.preprocessing.OneHotEncoder."
             ) from None
 
+    def _finite(self) -> bool | Literal["allow-nan"]:
+        """Return what scikit-learn's checks call `ensure_all_finite`."""
+        return True
+
     def _explain_non_finite(self, X: Any) -> NoReturn:
-        check_array(
-            X, accept_sparse=True, estimator=self, input_name="X"
-        )  # says where NaN or inf is
+        finite = self._finite()
+        check_array(  # says what is in X, NaN or inf
+            X, accept_sparse=True, ensure_all_finite=finite, estimator=self, input_name="X"
+        )
         raise ValueError(
             f"X holds values so large that their squares overflow {X.dtype}. "
             "Divide X by a constant first, for example by np.abs(X).max()."
@@ -146,7 +169,10 @@ class Estimator(
         return monitor
 
     def _store(self, solution: Solution, X: Any) -> None:
-        """Store each field of the solution that is not None under its name and an underscore."""
+        """Store each field of the solution that is not None under its name and an underscore.
+
+        Arrays get the dtype of `X`.
+        """
         for item in fields(solution):
             value = getattr(solution, item.name)
             if item.name == "components":
@@ -165,7 +191,7 @@ class Estimator(
             f"{type(self).__name__} stopped after {solution.n_iter} iterations, before its "
             f"tolerance: {solution.certificate}. {self._remedy}",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
     def _fitted(self, X: Any, **rules: Any) -> Any:

@@ -17,4 +17,8 @@ CLAIMS: dict[str, str] = {
     "row_order": "the order of the rows does not matter",
     "recovers": "finds a planted low-dimensional subspace under noise",
     "certificate": "certificate_ bounds the true error",
+    "missing": "fits tables with holes, and fills them better than the mean does",
+    "weights": "a row of weight w counts as w rows",
+    "streaming": "partial_fit in any batches equals fit on all rows",
+    "mergeable": "fits of parts, merged, equal the fit of the whole",
 }

@@ -10,26 +10,60 @@ ones.
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import Estimator
+from .._base import Estimator, fitting
 from ..ops.centred import product
+from ..ops.weights import mass_of
+from ..solvers import ppca
+from ..solvers.solution import Solution
 
-__all__ = ["GaussianSpectrum"]
+__all__ = ["GaussianSpectrum", "has_holes", "require_more_than_one"]
 
 
 class GaussianSpectrum(Estimator):
     """Scores, reconstruction, covariance and likelihood of a fitted spectrum."""
+
+    excused = dict.fromkeys(
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
+        "Compares scores on directions without any variance, which are arbitrary; the claim "
+        "'weights' holds that a weight is a number of copies.",
+    )
 
     whiten: bool
     mean_: NDArray
     components_: NDArray
     explained_variance_: NDArray
     noise_variance_: float
+
+    @fitting
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model to `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data, one row a sample. It is never written to.
+        y : Ignored
+            Present for the conventions of pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts: a whole number w is the same as w copies of the row, 0 as
+            leaving it out. Variances have the sum of weights less 1 in the denominator.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the scores of `X`: its centred rows projected on the components.
@@ -44,8 +78,39 @@ class GaussianSpectrum(Estimator):
         """
         return self._scores(self._fitted(X))
 
+    def _store(self, solution: Solution, X: Any) -> None:
+        super()._store(solution, X)
+        self.n_components_ = len(self.components_)
+
+    def impute(self, X: ArrayLike) -> NDArray:
+        """Return `X` with each hole (NaN) filled by its expectation given the rest of its row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows with or without holes. A row without any entry gets the mean.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            What was there stays as it is, to the bit.
+        """
+        rules = {"ensure_all_finite": "allow-nan", "accept_sparse": False}
+        return ppca.conditional(self._fitted(X, **rules), **self._model())
+
+    def _model(self) -> dict[str, Any]:
+        """Return the parameters of the Gaussian."""
+        return {
+            "mean": self.mean_,
+            "components": self.components_,
+            "variances": self._variances(),
+            "noise_variance": self.noise_variance_,
+        }
+
     def _scores(self, X: NDArray | sparse.csr_array) -> NDArray:
         V = self.components_.T
+        if self._finite() == "allow-nan" and has_holes(X):
+            X = ppca.conditional(X, **self._model())
         if sparse.issparse(X):
             scores = X @ V - self.mean_ @ V
         else:
@@ -107,8 +172,9 @@ class GaussianSpectrum(Estimator):
     def score_samples(self, X: ArrayLike) -> NDArray:
         """Return the log-likelihood of each row of `X` under the model.
 
-        Where the model has no variance left outside the components (as many components as samples,
-        fewer than features), it is the density on their span, and -inf for rows outside it.
+        Of a row with holes, that of the entries which are there. Where the model has no variance
+        left outside the components (as many components as samples, fewer than features), it is the
+        density on their span, and -inf for rows outside it.
 
         Parameters
         ----------
@@ -119,6 +185,8 @@ class GaussianSpectrum(Estimator):
         ndarray of shape (n_samples,)
         """
         rows: NDArray = self._fitted(X, accept_sparse=False)
+        if self._finite() == "allow-nan" and has_holes(rows):
+            return ppca.log_likelihood(rows, **self._model())
         V, noise, variances = self.components_, self.noise_variance_, self._variances()
         centred = rows - self.mean_
         scores = centred @ V.T
@@ -151,6 +219,21 @@ class GaussianSpectrum(Estimator):
         float
         """
         return float(np.mean(self.score_samples(X)))
+
+
+def has_holes(X: NDArray | sparse.csr_array) -> bool:
+    """Return whether `X` holds NaN, without an array of the size of X."""
+    values = np.asarray(X.data) if sparse.issparse(X) else X
+    return bool(values.size) and bool(np.isnan(values.min()))
+
+
+def require_more_than_one(n: int, weight: NDArray | None) -> None:
+    """Raise if the weights add up to too little for a variance."""
+    if (mass := mass_of(n, weight)) <= 1:
+        raise ValueError(
+            f"The weights of the rows add up to {mass:g}, and a variance needs more than 1. "
+            "Give more rows, or weights that say how often each row counts."
+        )
 
 
 def _reciprocal(variances: NDArray) -> NDArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._compat import Interval, RealNotInt, StrOptions
-from ..select import rank_of
-from ..solvers import eigh, krylov, svd
-from ..solvers.solution import Monitor, Solution
+from ..ops.finite import NonFiniteError
+from ..select import RULES, rank_of
+from ..solvers import eigh, krylov, ppca, svd
+from ..solvers.solution import Monitor
 from ..solvers.spectral import Spectral, choose_solver, default_tol
-from ._gaussian import GaussianSpectrum
+from ._gaussian import GaussianSpectrum, has_holes, require_more_than_one
 
 __all__ = ["PCA"]
 
@@ -36,10 +38,13 @@ class PCA(GaussianSpectrum):
 
     Parameters
     ----------
-    n_components : int, float, 'mle' or None, default=None
+    n_components : int, float, str or None, default=None
         How many components to keep. A float in (0, 1): the fewest that explain more than this
         fraction of the variance, on dense or sparse X. ``'mle'``: Minka's Bayesian choice, for
-        n_samples >= n_features. None: min(n_samples, n_features), one less for ``'arpack'``.
+        n_samples >= n_features. A rule that separates factors from noise, on dense X:
+        ``'parallel'``, ``'flip'``, ``'gavish-donoho'``, ``'cv'`` or ``'consensus'`` (see
+        :mod:`eigenlens.select`). None: min(n_samples, n_features), one less for ``'arpack'`` and
+        for X with holes.
     copy : bool, default=True
         Accepted for compatibility: X is never written to.
     whiten : bool, default=False
@@ -58,7 +63,11 @@ class PCA(GaussianSpectrum):
     power_iteration_normalizer : {'auto', 'QR', 'LU', 'none'}, default='auto'
         Accepted for compatibility: the Krylov basis is always orthonormal.
     random_state : int, RandomState instance or None, default=None
-        Seed of the iterative solvers.
+        Seed of the iterative solvers and of the rules.
+    missing : {'error', 'em'}, default='error'
+        What to do with NaN. ``'em'`` fits probabilistic PCA to the entries that are there, by
+        expectation-maximisation; `transform`, `score_samples` and `impute` then take holes too. A
+        table without holes gives plain PCA.
 
     Attributes
     ----------
@@ -73,6 +82,7 @@ class PCA(GaussianSpectrum):
     mean_ : ndarray of shape (n_features,)
     n_components_ : int
     n_samples_ : int
+        Rows of X, without those of weight zero.
     noise_variance_ : float
         Mean of the discarded variances.
     spectrum_ : ndarray
@@ -81,11 +91,14 @@ class PCA(GaussianSpectrum):
         Whether `spectrum_` holds all min(n_samples, n_features) of them.
     total_variance_ : float
     solver_ : str
-        The solver that was used.
+        The solver that was used; ``'em'`` for X with holes.
+    choice_ : Choice or Consensus
+        What the rule found and compared, if `n_components` names one of :mod:`eigenlens.select`.
     certificate_ : Certificate
         Bound on the error of the variances relative to the largest, computed after the fact: from
         the residuals of the eigenpairs and the rounding of the data's own dtype. Its `what` says
-        where, on a flat spectrum, it bounds the distance to some eigenvalue instead.
+        where, on a flat spectrum, it bounds the distance to some eigenvalue instead, or for holes
+        how far the likelihood is from its maximum.
     n_iter_, converged_, objective_history_
         Steps of the iteration, whether it met its tolerance, and the captured variance at each
         look.
@@ -132,16 +145,21 @@ class PCA(GaussianSpectrum):
             "row_order",
             "recovers",
             "certificate",
+            "weights",
+            "missing",
         }
     )
     choose_solver = staticmethod(choose_solver)
-    _remedy = "Raise tol, or take svd_solver='covariance_eigh', which is exact."
+    _remedy = (
+        "Raise tol, or take svd_solver='covariance_eigh', which is exact; "
+        "for X with holes, ask for fewer components."
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
             Interval(Integral, 0, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
-            StrOptions({"mle"}),
+            StrOptions({"mle", *RULES}),
             None,
         ],
         "copy": ["boolean"],
@@ -152,11 +170,12 @@ class PCA(GaussianSpectrum):
         "n_oversamples": [Interval(Integral, 1, None, closed="left")],
         "power_iteration_normalizer": [StrOptions({"auto", "QR", "LU", "none"})],
         "random_state": ["random_state"],
+        "missing": [StrOptions({"error", "em"})],
     }
 
     def __init__(
         self,
-        n_components: int | float | Literal["mle"] | None = None,
+        n_components: int | float | str | None = None,
         *,
         copy: bool = True,
         whiten: bool = False,
@@ -166,6 +185,7 @@ class PCA(GaussianSpectrum):
         n_oversamples: int = 10,
         power_iteration_normalizer: str = "auto",
         random_state: int | np.random.RandomState | None = None,
+        missing: Literal["error", "em"] = "error",
     ) -> None:
         self.n_components = n_components
         self.copy = copy
@@ -176,22 +196,15 @@ class PCA(GaussianSpectrum):
         self.n_oversamples = n_oversamples
         self.power_iteration_normalizer = power_iteration_normalizer
         self.random_state = random_state
+        self.missing = missing
 
-    def _solve(self, X: Any, *, rng: np.random.Generator, monitor: Monitor) -> Spectral:
-        solver = self._settle_solver(X)
-        limit = min(X.shape) - (solver == "arpack")
-        rank = rank_of(self.n_components, X.shape[0], limit)
-        tol = max(self.tol, default_tol(X.dtype))
-        if solver == "full":
-            solution = svd.solve(X, rank, tol=tol)
-        elif solver in ("covariance_eigh", "gram_eigh"):
-            solution = eigh.solve(X, rank, transposed=solver == "gram_eigh", rng=rng, tol=tol)
-        else:
-            wide = solver == "randomized"
-            budget = {}
-            if wide and self.iterated_power != "auto" and isinstance(rank, int):
-                budget = {"block": rank + self.n_oversamples, "max_steps": self.iterated_power + 1}
-            solution = krylov.solve(X, rank, wide=wide, rng=rng, tol=tol, monitor=monitor, **budget)
+    def _solve(
+        self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+    ) -> Spectral:
+        require_more_than_one(X.shape[0], weight)
+        holes = self.missing == "em" and has_holes(X)
+        solve = self._solve_holes if holes else self._solve_whole
+        solution = solve(X, weight, rng, monitor)
         if solution.total_variance == 0:
             raise ValueError(
                 "Every column of X is constant: there is no variance to explain. "
@@ -199,9 +212,86 @@ class PCA(GaussianSpectrum):
             )
         return solution
 
-    def _settle_solver(self, X: Any) -> str:
-        """Return the solver to use, after checking that it suits X and n_components."""
-        k, shape, limit = self.n_components, X.shape, min(X.shape)
+    def _solve_whole(
+        self, X: Any, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+    ) -> Spectral:
+        """Call the solver that is asked for, or the quickest."""
+        asked = self._asked(X, weight, rng)
+        solver = self._settle_solver(X, asked)
+        limit = min(X.shape) - (solver == "arpack")
+        rank = rank_of(asked, X.shape[0], limit)
+        tol = max(self.tol, default_tol(X.dtype))
+        if solver == "full":
+            return svd.solve(X, rank, weight=weight, tol=tol)
+        if solver in ("covariance_eigh", "gram_eigh"):
+            transposed = solver == "gram_eigh"
+            return eigh.solve(X, rank, weight=weight, transposed=transposed, rng=rng, tol=tol)
+        wide = solver == "randomized"
+        budget = {}
+        if wide and self.iterated_power != "auto" and isinstance(rank, int):
+            budget = {"block": rank + self.n_oversamples, "max_steps": self.iterated_power + 1}
+        return krylov.solve(
+            X, rank, weight=weight, wide=wide, rng=rng, tol=tol, monitor=monitor, **budget
+        )
+
+    def _asked(self, X: Any, weight: NDArray | None, rng: np.random.Generator) -> Any:
+        """Return `n_components`, or the number that the rule it names finds in X."""
+        k = self.n_components
+        if not isinstance(k, str) or k not in RULES:
+            return k
+        number = "Ask for a number, or for a fraction of the variance."
+        if sparse.issparse(X):
+            raise TypeError(f"n_components={k!r} needs dense X. {number}")
+        if weight is not None:
+            raise ValueError(f"n_components={k!r} cannot be used with sample_weight. {number}")
+        if not np.isfinite(X.sum()):
+            raise NonFiniteError
+        self.choice_ = RULES[k](X, rng)
+        if self.choice_.k == 0:
+            warnings.warn(
+                f"n_components={k!r} finds nothing above the noise: no component is kept, and "
+                f"scores have no columns. See choice_. {number}",
+                UserWarning,
+                stacklevel=8,
+            )
+        return self.choice_.k
+
+    def _solve_holes(
+        self, X: NDArray, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+    ) -> Spectral:
+        """Fit the entries that are there; a rule looks at the table as filled so far."""
+        ppca.require_observed(X)
+        most = min(X.shape) - 1
+        k, tol = self.n_components, max(self.tol, default_tol(X.dtype))
+        if isinstance(k, Integral) and k > most:
+            raise ValueError(
+                f"n_components={k} must be less than min(n_samples, n_features)={most + 1} for X "
+                f"with holes. Ask for at most {most}, or give more data."
+            )
+        if k is None or isinstance(k, Integral):
+            rank = most if k is None else int(k)
+            return ppca.solve(X, rank, weight=weight, rng=rng, tol=tol, monitor=monitor)
+        filled, rank, tried = np.where(np.isnan(X), np.nanmean(X, axis=0), X), -1, set[int]()
+        while rank not in tried:  # a number that comes back is kept
+            tried.add(rank)
+            asked = self._asked(filled, weight, rng)
+            rank = min(most, self._count(filled, weight, asked))
+            found = ppca.solve(X, rank, weight=weight, rng=rng, tol=tol, monitor=monitor)
+            filled = ppca.conditional(
+                X, found.mean, found.components, found.explained_variance, found.noise_variance
+            )
+        return found
+
+    def _count(self, X: NDArray, weight: NDArray | None, asked: Any) -> int:
+        """Return the number of components that a fraction or Minka's rule takes of dense X."""
+        rule = rank_of(asked, X.shape[0], min(X.shape))
+        if isinstance(rule, int):
+            return rule
+        return len(svd.solve(X, rule, weight=weight, tol=0.0).components)
+
+    def _settle_solver(self, X: Any, k: Any) -> str:
+        """Return the solver to use, after checking that it suits X and k components."""
+        shape, limit = X.shape, min(X.shape)
         solver = self.svd_solver
         if solver == "auto":
             solver = choose_solver(shape, k, sparse=sparse.issparse(X))
@@ -220,7 +310,7 @@ class PCA(GaussianSpectrum):
             least = 1 if solver in ("arpack", "randomized") else 0
             given = f"n_components={k} must be"
             bound = f"min(n_samples, n_features)={limit} with svd_solver='{solver}'"
-            if not least <= k <= limit:
+            if not least <= int(k) <= limit:
                 remedy = f"Ask for at most {limit}, or give more data."
                 raise ValueError(f"{given} between {least} and {bound}. {remedy}")
             if solver == "arpack" and k == limit:
@@ -236,24 +326,11 @@ class PCA(GaussianSpectrum):
             )
         return super()._check(X, **rules)
 
+    def _finite(self) -> bool | Literal["allow-nan"]:
+        return "allow-nan" if self.missing == "em" else super()._finite()
+
     def _asked_to_converge(self) -> bool:
         return self.iterated_power == "auto" or self.svd_solver != "randomized"
-
-    def _store(self, solution: Solution, X: Any) -> None:
-        super()._store(solution, X)
-        assert isinstance(solution, Spectral)
-        n, limit = X.shape[0], min(X.shape)
-        k = len(solution.components)
-        variances = solution.spectrum[:k].astype(np.float64)
-        self.n_samples_, self.n_components_ = n, k
-        self.explained_variance_: NDArray = variances.astype(X.dtype)
-        self.explained_variance_ratio_ = (variances / solution.total_variance).astype(X.dtype)
-        self.singular_values_ = np.sqrt(variances * (n - 1)).astype(X.dtype)
-        if solution.spectrum_complete and k < limit:
-            self.noise_variance_ = float(solution.spectrum[k:].mean())
-        else:
-            rest = max(0.0, solution.total_variance - float(variances.sum()))
-            self.noise_variance_ = rest / (limit - k) if k < limit else 0.0
 
     @property
     def _fit_svd_solver(self) -> str:
@@ -265,4 +342,5 @@ class PCA(GaussianSpectrum):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self.svd_solver not in ("full", "randomized")
+        tags.input_tags.allow_nan = self.missing == "em"
         return tags

@@ -1,13 +1,14 @@
 """X minus its column means as an operator: products with it, never the matrix itself.
 
 Seen from its smaller side: with ``A = X - 1 mu'`` for tall X and its transpose for wide X, `gram`
-applies ``A'A`` to a block of vectors in one pass over X.
+applies ``A'A`` to a block of vectors in one pass over X. Rows of X may carry weights: then mu is
+the weighted mean, and each centred row is multiplied by the square root of its weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,11 @@ from scipy import sparse
 
 from . import scatter, threads
 from .jit import compiled
+from .weights import mass_of, roots_of
 
-__all__ = ["Centred", "centred", "formed", "product"]
+__all__ = ["Centred", "Table", "centred", "formed", "moments", "product"]
+
+Table: TypeAlias = "NDArray | sparse.csr_array | sparse.csc_array"
 
 WIDTH = 4  # columns that the loop over sparse rows takes at once
 BLOCKS = 4  # of sparse rows; each holds a copy of those columns and of their products
@@ -43,12 +47,13 @@ class Centred(Protocol):
         ...
 
 
-def product(X: NDArray, mean: NDArray, V: NDArray) -> NDArray:
-    """Return ``(X - mean) V`` for dense `X`, centred block by block; `mean` broadcasts against `X`.
+def product(X: NDArray, mean: NDArray, V: NDArray, scale: NDArray | None = None) -> NDArray:
+    """Return ``(X - mean) * scale`` times V for dense `X`, centred block by block.
 
-    Centring before the product keeps the digits that ``X V - mean V`` loses where means are large.
+    `mean` and `scale` broadcast against `X`, `scale` is 1 by default. Centring before the product
+    keeps the digits that ``X V - mean V`` loses where means are large.
     """
-    block = _centring(X, mean)
+    block = _centring(X, mean, scale)
     blocks = threads.spans(len(X), max(64, (1 << 20) // max(1, X.shape[1] * X.itemsize)))
     out = np.empty((len(X), V.shape[1]), np.result_type(X, V))
 
@@ -59,8 +64,8 @@ def product(X: NDArray, mean: NDArray, V: NDArray) -> NDArray:
     return out
 
 
-def _centring(X: NDArray, mean: NDArray) -> Callable[[slice], NDArray]:
-    """Return the function from a slice of rows to these rows of ``X - mean``, in the dtype of `X`.
+def _centring(X: NDArray, mean: NDArray, scale: NDArray | None) -> Callable[[slice], NDArray]:
+    """Return the function from a slice of rows to these rows of ``(X - mean) * scale``.
 
     A float64 mean is more than float32 data can subtract at once: what rounding takes off it is
     subtracted after the larger part has gone.
@@ -73,36 +78,46 @@ def _centring(X: NDArray, mean: NDArray) -> Callable[[slice], NDArray]:
         B = X[rows]
         for part in steps:
             B = B - part[rows]
-        return B
+        return B if scale is None else B * np.broadcast_to(scale, X.shape)[rows]
 
     return block
 
 
-def centred(X: NDArray | sparse.csr_array | sparse.csc_array) -> Centred:
+def centred(X: Table, weight: NDArray | None = None) -> Centred:
     """Return the operator for dense or sparse `X`, from its smaller side."""
     transposed = X.shape[0] < X.shape[1]
-    return _Sparse(X, transposed) if sparse.issparse(X) else _Dense(X, transposed)
+    return (_Sparse if sparse.issparse(X) else _Dense)(X, weight, transposed)
 
 
-def formed(
-    X: NDArray | sparse.csr_array | sparse.csc_array, transposed: bool
-) -> tuple[NDArray, NDArray]:
+def moments(X: Table, weight: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the column means of `X` in two parts, and its scatter matrix."""
+    if sparse.issparse(X):
+        A = _Sparse(X, weight, transposed=False)
+        return A.mean, A.tail, A.formed()
+    return scatter.moments(X, weight)
+
+
+def formed(X: Table, weight: NDArray | None, transposed: bool) -> tuple[NDArray, NDArray]:
     """Return the column means mu of `X` and ``(X - mu)'(X - mu)``, or the transposed product."""
     if sparse.issparse(X):
-        A = _Sparse(X, transposed)
+        A = _Sparse(X, weight, transposed)
         return A.mean, A.formed()
-    return scatter.gram(X) if transposed else scatter.scatter(X)
+    return scatter.gram(X, weight) if transposed else scatter.scatter(X, weight)
 
 
 class _Dense:
-    def __init__(self, X: NDArray, transposed: bool) -> None:
-        self.mean, self.square = scatter.mean_and_square(X)
+    def __init__(self, X: NDArray, weight: NDArray | None, transposed: bool) -> None:
+        self.mean, self.square = scatter.mean_and_square(X, weight)
         self.transposed = transposed
         self.dim = X.shape[0 if transposed else 1]
-        self._X = X
+        self._X, self._weight = X, weight
         self._A = X.T if self.transposed else X
         self._offset = self.mean[:, None] if transposed else self.mean
-        self._block = _centring(self._A, self._offset)
+        self._scale = None
+        if weight is not None:
+            roots = roots_of(X.shape[0], weight, X.dtype)
+            self._scale = roots if transposed else roots[:, None]
+        self._block = _centring(self._A, self._offset, self._scale)
         self._blocks = threads.spans(len(self._A), max(64, (1 << 22) // (self.dim * X.itemsize)))
 
     def gram(self, V: NDArray) -> NDArray:
@@ -116,28 +131,34 @@ class _Dense:
         return np.asarray(np.sum(parts, axis=0, dtype=np.float64))
 
     def across(self, V: NDArray) -> NDArray:
-        return product(self._A, self._offset, V.astype(self._A.dtype))
+        return product(self._A, self._offset, V.astype(self._A.dtype), self._scale)
 
     def formed(self) -> NDArray:
-        return formed(self._X, self.transposed)[1]
+        return formed(self._X, self._weight, self.transposed)[1]
 
 
 class _Sparse:
-    """Rank one away from a sparse Z: ``A = Z - w u'`` (w = 1, u = mean; or the other way round)."""
+    """Rank one away from a sparse Z: ``A = Z - w u'``.
 
-    def __init__(self, X: sparse.csr_array | sparse.csc_array, transposed: bool) -> None:
-        n = X.shape[0]
+    w holds the roots of the weights (1 by default) and u the mean; or the other way round.
+    """
+
+    def __init__(
+        self, X: sparse.csr_array | sparse.csc_array, weight: NDArray | None, transposed: bool
+    ) -> None:
         Z, shift = _shift_stored_columns(X)
-        sums, squares = _column_sums(Z)
-        mean = sums / n
-        self.mean = shift + mean
+        roots = roots_of(X.shape[0], weight, np.dtype(np.float64))
+        if weight is not None:
+            Z = sparse.csr_array(sparse.diags_array(roots) @ Z)
+        sums, squares = _column_sums(Z, roots)
+        mean = sums / mass_of(X.shape[0], weight)
+        self.mean, self.tail = scatter.in_two_parts(shift, mean)
         self.square = float((squares - sums * mean).sum())
         self.transposed = transposed
         self.dim = X.shape[0 if transposed else 1]
         self._Z = (Z.T if self.transposed else Z).tocsr()
-        ones = np.ones(n)
-        self._w: NDArray = mean if transposed else ones
-        self._u: NDArray = ones if transposed else mean
+        self._w: NDArray = mean if transposed else roots
+        self._u: NDArray = roots if transposed else mean
         rows, columns = self._Z.shape
         self._indices = self._Z.indices.astype(np.min_scalar_type(columns))  # less to read
         self._blocks = threads.spans(rows, -(-rows // BLOCKS))
@@ -157,9 +178,7 @@ class _Sparse:
             rows, both, wT = self._blocks[i], self._both[i], np.zeros(WIDTH)
             both[:, :width] = V
             both[:, width:] = 0.0
-            gram_rows(
-                Z.indptr, self._indices, Z.data, rows.start, rows.stop, self._w, uV, both, wT
-            )
+            gram_rows(Z.indptr, self._indices, Z.data, rows.start, rows.stop, self._w, uV, both, wT)
             return both[:, WIDTH : WIDTH + width], wT[:width]
 
         parts = threads.run(part, len(self._blocks))
@@ -200,12 +219,12 @@ def _shift_stored_columns(
     return Z, shift
 
 
-def _column_sums(Z: sparse.csr_array) -> tuple[NDArray, NDArray]:
-    """Return sums and sums of squares of the columns, in float64."""
+def _column_sums(Z: sparse.csr_array, roots: NDArray) -> tuple[NDArray, NDArray]:
+    """Return sums of the columns, each row times its root, and sums of squares, in float64."""
     values = Z.data.astype(np.float64, copy=False)
     d = Z.shape[1]
     return (
-        np.bincount(Z.indices, values, minlength=d),
+        np.bincount(Z.indices, values * np.repeat(roots, np.diff(Z.indptr)), minlength=d),
         np.bincount(Z.indices, values * values, minlength=d),
     )
 

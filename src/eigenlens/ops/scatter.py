@@ -14,8 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import threads
+from .weights import mass_of, roots_of
 
-__all__ = ["gram", "mean_and_square", "provisional_mean", "scatter"]
+__all__ = [
+    "add_square",
+    "gram",
+    "in_two_parts",
+    "mean_and_square",
+    "moments",
+    "provisional_mean",
+    "scatter",
+]
 
 SAMPLE = 256  # rows that the provisional mean is made from
 BLOCK_BYTES = 1 << 21  # of a centred block: near the core that made it, large enough for BLAS
@@ -36,71 +45,104 @@ def provisional_mean(X: NDArray) -> NDArray:
     return X[0] + (rows - X[0]).mean(axis=0)
 
 
-def scatter(X: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the column means mu of `X` and ``(X - mu)'(X - mu)``, both in float64.
+def scatter(X: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDArray]:
+    """Return the column means mu of `X` and ``(X - mu)'(X - mu)``, both weighted, in float64."""
+    mean, _, S = moments(X, weight)
+    return mean, S
+
+
+def moments(X: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the mean of `X` in two parts, and its scatter, as `scatter` does.
 
     Products are taken in the dtype of `X`, block by block, and summed in float64. Allocates a few
     blocks and, for few columns, at most `CHUNKS` matrices of the size of the result.
     """
     shift = provisional_mean(X)
-    mean, S, drift = _scatter_about(X, shift)
+    mean, tail, S, drift = _scatter_about(X, weight, shift)
     # A provisional mean far off (data that no sample of rows could foresee) costs digits: again,
     # with the mean itself. `10` keeps the loss below one decimal.
     if (drift > 10 * np.diag(S)).any() and np.isfinite(drift).all():
-        mean, S, _ = _scatter_about(X, mean.astype(X.dtype))
-    return mean, S
+        mean, tail, S, _ = _scatter_about(X, weight, mean.astype(X.dtype))
+    return mean, tail, S
 
 
-def _scatter_about(X: NDArray, shift: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def _scatter_about(
+    X: NDArray, weight: NDArray | None, shift: NDArray
+) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    roots, mass = roots_of(len(X), weight, X.dtype), mass_of(len(X), weight)
+
     def centre(rows: slice, out: NDArray) -> NDArray:
-        return np.subtract(X[rows], shift, out=out)
+        np.subtract(X[rows], shift, out=out)
+        if weight is not None:
+            out *= roots[rows, None]
+        return out
 
-    S, sums = _products(X.shape, X.dtype, centre)
-    delta = sums / len(X)
-    _subtract_square(S, np.sqrt(len(X)) * delta)
-    return shift + delta, S, delta * sums
+    S, sums = _products(X.dtype, X.shape[1], centre, roots)
+    delta = sums / mass
+    add_square(S, delta, -mass)
+    return *in_two_parts(shift.astype(np.float64), delta), S, delta * sums
 
 
-def gram(X: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the column means mu of `X` and ``(X - mu)(X - mu)'``, both in float64.
+def in_two_parts(large: NDArray, small: NDArray) -> tuple[NDArray, NDArray]:
+    """Return ``large + small`` rounded, and what rounding took off it.
+
+    A mean far above the deviations has few digits left for where it lies among the data; means of
+    parts of the data differ in those digits.
+    """
+    rounded = large + small
+    return rounded, small - (rounded - large)
+
+
+def gram(X: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDArray]:
+    """Return the column means mu of `X` and ``(X - mu)(X - mu)'``, both weighted, in float64.
 
     The sum runs over blocks of columns, whose means are exact before they are used.
     """
-    mean = np.empty(X.shape[1])
+    n, d = X.shape
+    mean, roots = np.empty(d), roots_of(n, weight, X.dtype)
+    share = None if weight is None else weight / weight.sum()
 
     def centre(columns: slice, out: NDArray) -> NDArray:
         block = X[:, columns].T
         first = block[:, :1]
         np.subtract(block, first, out=out)
-        delta = out.mean(axis=1, dtype=np.float64, keepdims=True)
-        out -= delta.astype(X.dtype)
-        mean[columns] = (first + delta).ravel()
+        if share is None:
+            delta = out.mean(axis=1, dtype=np.float64)
+        else:
+            delta = out @ share
+        out -= delta.astype(X.dtype)[:, None]
+        if weight is not None:
+            out *= roots
+        mean[columns] = first.ravel() + delta
         return out
 
-    G, _ = _products(X.shape[::-1], X.dtype, centre)
+    G, _ = _products(X.dtype, n, centre, np.ones(d, X.dtype))
     return mean, G
 
 
-def _products(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[NDArray, NDArray]:
-    """Return ``sum B'B`` and ``sum 1'B`` over the centred blocks B of a matrix of this shape."""
-    return (_by_rows if shape[1] < WIDE else _by_tiles)(shape, dtype, centre)
+def _products(
+    dtype: np.dtype, width: int, centre: Centre, roots: NDArray
+) -> tuple[NDArray, NDArray]:
+    """Return ``sum B'B`` and ``sum r'B`` over blocks B of centred rows and their `roots` r."""
+    return (_by_rows if width < WIDE else _by_tiles)(dtype, width, centre, roots)
 
 
-def _by_rows(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[NDArray, NDArray]:
+def _by_rows(
+    dtype: np.dtype, width: int, centre: Centre, roots: NDArray
+) -> tuple[NDArray, NDArray]:
     """Share out the rows: each thread sums products of its own, as large as the result."""
-    n, d = shape
+    n, d = len(roots), width
     size = max(BLOCK_BYTES // (d * dtype.itemsize), d)
     chunks = threads.spans(n, max(size, -(-n // CHUNKS)))
 
     blocks, products = threads.Scratch(size * d, dtype), threads.Scratch(d * d, dtype)
-    ones = np.ones(size, dtype)
 
     def part(i: int) -> tuple[NDArray, NDArray]:
         S, s = np.zeros((d, d)), np.zeros(d)
         for a in range(chunks[i].start, chunks[i].stop, size):
             rows = slice(a, min(a + size, chunks[i].stop))
             B = centre(rows, blocks.array(rows.stop - a, d))
-            s += ones[: len(B)] @ B
+            s += roots[rows] @ B
             S += np.matmul(B.T, B, out=products.array(d, d))
         return S, s
 
@@ -112,29 +154,31 @@ def _by_rows(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[N
     return S, s
 
 
-def _by_tiles(shape: tuple[int, int], dtype: np.dtype, centre: Centre) -> tuple[NDArray, NDArray]:
+def _by_tiles(
+    dtype: np.dtype, width: int, centre: Centre, roots: NDArray
+) -> tuple[NDArray, NDArray]:
     """Share out the result: each thread adds the products of one block to tiles of its own."""
-    n, d = shape
+    n, d = len(roots), width
     size = min(n, max(d, 1024))  # a block about as large as the result
     S, s, buffer = np.zeros((d, d)), np.zeros(d), np.empty((size, d), dtype)
     columns = threads.spans(d, TILE)
     tiles = [(i, j) for k, i in enumerate(columns) for j in columns[: k + 1]]
     for a in range(0, n, size):
         B = buffer[: min(size, n - a)]
-        s += _centre_all(centre, a, B)
+        s += _centre_all(centre, roots, a, B)
         _add_products(S, B, tiles)
     _mirror(S, tiles)
     return S, s
 
 
-def _centre_all(centre: Centre, start: int, out: NDArray) -> NDArray:
-    """Fill `out` with the centred rows from `start` on; return their sum."""
+def _centre_all(centre: Centre, roots: NDArray, start: int, out: NDArray) -> NDArray:
+    """Fill `out` with the centred rows from `start` on; return their weighted sum."""
     parts = threads.spans(len(out), 128)
 
     def part(i: int) -> NDArray:
         rows = slice(start + parts[i].start, start + parts[i].stop)
         B = centre(rows, out[parts[i]])
-        return np.ones(len(B), B.dtype) @ B
+        return roots[rows] @ B
 
     return np.asarray(np.sum(threads.run(part, len(parts)), axis=0, dtype=np.float64))
 
@@ -161,26 +205,29 @@ def _mirror(S: NDArray, tiles: list[tuple[slice, slice]]) -> None:
     threads.run(copy, len(tiles))
 
 
-def _subtract_square(S: NDArray, v: NDArray) -> None:
-    """Subtract ``v v'`` from `S`, in place."""
-    rows = threads.spans(len(S), 256)
+def add_square(S: NDArray, v: NDArray, factor: float) -> None:
+    """Add ``factor v v'`` to `S`, in place; a symmetric `S` stays so to the bit."""
+    rows, sign = threads.spans(len(S), 256), np.sign(factor)
+    v = np.sqrt(abs(factor)) * v
 
-    def subtract(i: int) -> None:
-        S[rows[i]] -= np.multiply.outer(v[rows[i]], v)
+    def add(i: int) -> None:
+        S[rows[i]] += np.multiply.outer(sign * v[rows[i]], v)
 
-    threads.run(subtract, len(rows))
+    threads.run(add, len(rows))
 
 
-def mean_and_square(X: NDArray) -> tuple[NDArray, float]:
-    """Return the column means mu of `X` and the sum of squares of ``X - mu``, in float64."""
-    shift = provisional_mean(X)
+def mean_and_square(X: NDArray, weight: NDArray | None = None) -> tuple[NDArray, float]:
+    """Return the column means mu of `X` and the sum of squares of ``X - mu``, both weighted."""
+    shift, roots = provisional_mean(X), roots_of(len(X), weight, X.dtype)
     chunks = threads.spans(len(X), max(1, BLOCK_BYTES // (X.shape[1] * X.dtype.itemsize)))
 
     def part(i: int) -> tuple[NDArray, NDArray]:
-        B = X[chunks[i]] - shift
-        return B.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", B, B, dtype=np.float64)
+        B, r = X[chunks[i]] - shift, roots[chunks[i]]
+        if weight is not None:
+            B *= r[:, None]
+        return r.astype(np.float64) @ B, np.einsum("ij,ij->j", B, B, dtype=np.float64)
 
     parts = threads.run(part, len(chunks))
     sums, squares = (np.sum(p, axis=0) for p in zip(*parts, strict=True))
-    delta = sums / len(X)
+    delta = sums / mass_of(len(X), weight)
     return shift + delta, float((squares - delta * sums).sum())

@@ -1,16 +1,39 @@
-"""How many components: rules on spectra, one a file.
+"""How many components: one rule a file.
 
-A rule takes the leading variances in falling order, the total variance, and whether these are all
-variances; it returns a number, or None if it must see more of them.
+Two kinds. Rules on spectra, `fraction` and `minka`, take the leading variances in falling order,
+the total variance, and whether these are all variances; they return a number, or None if they must
+see more of them. Rules on tables, those of `RULES`, separate factors from noise; they take a table
+and a random generator, and return a `Choice` with the evidence.
 """
 
 from __future__ import annotations
 
 from ..solvers.spectral import Rank
+from .choice import Choice
+from .consensus import RULES, Consensus, consensus
+from .cross_validation import cross_validation
+from .factored import Factored, factored
+from .gavish_donoho import gavish_donoho
 from .minka import minka
+from .resampling import deflation, flip, parallel
 from .variance import fraction
 
-__all__ = ["fraction", "minka", "rank_of"]
+__all__ = [
+    "RULES",
+    "Choice",
+    "Consensus",
+    "Factored",
+    "consensus",
+    "cross_validation",
+    "deflation",
+    "factored",
+    "flip",
+    "fraction",
+    "gavish_donoho",
+    "minka",
+    "parallel",
+    "rank_of",
+]
 
 
 def rank_of(n_components: int | float | str | None, n_samples: int, limit: int) -> Rank:

@@ -13,49 +13,87 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops import threads
-from ..ops.centred import formed, product
+from ..ops.centred import Table, formed, product
+from ..ops.finite import require_finite
 from ..ops.graded import graded_pairs, is_graded
 from ..ops.lanczos import Pairs, leading
-from .spectral import Rank, Spectral, certify, cross_over, require_finite, settle
+from ..ops.moments import Moments
+from ..ops.weights import mass_of, roots_of
+from .solution import Certificate
+from .spectral import Rank, Spectral, assemble, certify, cross_over, settle
 
-__all__ = ["solve"]
+__all__ = ["from_moments", "solve"]
 
 
 def solve(
-    X: NDArray | sparse.csr_array,
+    X: Table,
     rank: Rank,
     *,
+    weight: NDArray | None = None,
     transposed: bool,
     rng: np.random.Generator,
     tol: float,
 ) -> Spectral:
     """Return the principal axes of `X` from ``A'A``, or from ``A A'`` if `transposed`."""
+    if not transposed:
+        return from_moments(Moments.of(X, weight), rank, rng=rng, tol=tol)
     n = X.shape[0]
-    mean, M = formed(X, transposed)
-    square = float(np.trace(M))
+    mean, G = formed(X, weight, transposed=True)
+    square, mass = float(np.trace(G)), mass_of(n, weight)
     require_finite(mean, square)
-    pairs = _pairs(M, rank, rng, tol)
-    values = pairs.values[: min(X.shape)]
-    total = square / (n - 1)
-    k = settle(rank, values / (n - 1), total, True)
-    assert k is not None  # a rule must answer when it knows all variances
-    vectors = pairs.vectors[:, :k]
-    components = vectors.T
-    with threads.blas_for(M.size * k):
-        residuals = M @ vectors - vectors * values[:k]
-        if transposed:
-            components, singular = cross_over(_across(X, mean, vectors))
-            values = np.concatenate([singular**2, values[k:]])
-    return Spectral(
-        solver="gram_eigh" if transposed else "covariance_eigh",
-        objective_history=np.array([values[:k].sum() / (n - 1)]),
-        certificate=certify(residuals, values, k, X.dtype, tol, rest=pairs.rest(square, k)),
+    pairs, k = _settled(G, rank, rng, tol, mass=mass, rows=n)
+    left = pairs.vectors[:, :k]
+    certificate = _certificate(G, pairs, k, X.dtype, tol)
+    with threads.blas_for(X.shape[1] * k**2):
+        components, singular = cross_over(_across(X, weight, mean, left))
+    values = np.concatenate([singular**2, pairs.values[k:]])
+    return assemble(
+        components,
+        values,
+        square,
+        mass=mass,
+        rows=n,
+        complete=pairs.complete,
+        solver="gram_eigh",
+        objective_history=np.array([values[:k].sum() / (mass - 1)]),
+        certificate=certificate,
         mean=mean,
-        components=components,
-        spectrum=values / (n - 1),
-        spectrum_complete=pairs.complete,
-        total_variance=total,
     )
+
+
+def from_moments(moments: Moments, rank: Rank, *, rng: np.random.Generator, tol: float) -> Spectral:
+    """Return the principal axes of the rows whose `moments` these are."""
+    pairs, k = _settled(moments.scatter, rank, rng, tol, mass=moments.mass, rows=moments.count)
+    return assemble(
+        pairs.vectors[:, :k].T,
+        pairs.values,
+        float(np.trace(moments.scatter)),
+        mass=moments.mass,
+        rows=moments.count,
+        complete=pairs.complete,
+        solver="covariance_eigh",
+        objective_history=np.array([pairs.values[:k].sum() / (moments.mass - 1)]),
+        certificate=_certificate(moments.scatter, pairs, k, moments.dtype, tol),
+        mean=moments.mean.copy(),
+    )
+
+
+def _settled(
+    M: NDArray, rank: Rank, rng: np.random.Generator, tol: float, *, mass: float, rows: int
+) -> tuple[Pairs, int]:
+    """Return eigenpairs of M, and how many of them are wanted."""
+    pairs = _pairs(M, rank, rng, tol)
+    values, total = pairs.values[:rows], float(np.trace(M))
+    k = settle(rank, values / (mass - 1), total / (mass - 1), True)
+    assert k is not None  # a rule must answer when it knows all variances
+    return pairs, k
+
+
+def _certificate(M: NDArray, pairs: Pairs, k: int, dtype: np.dtype, tol: float) -> Certificate:
+    V, values = pairs.vectors[:, :k], pairs.values
+    with threads.blas_for(M.size * k):
+        residuals = M @ V - V * values[:k]
+    return certify(residuals, values, k, dtype, tol, rest=pairs.rest(float(np.trace(M)), k))
 
 
 def _pairs(M: NDArray, rank: Rank, rng: np.random.Generator, tol: float) -> Pairs:
@@ -66,8 +104,10 @@ def _pairs(M: NDArray, rank: Rank, rng: np.random.Generator, tol: float) -> Pair
     return pairs
 
 
-def _across(X: NDArray | sparse.csr_array, mean: NDArray, U: NDArray) -> NDArray:
-    """Return ``(X - 1 mean')'U``."""
+def _across(X: Table, weight: NDArray | None, mean: NDArray, U: NDArray) -> NDArray:
+    """Return ``(X - 1 mean')'U``, each row of X and U times the root of its weight."""
+    if weight is not None:
+        U = U * roots_of(len(U), weight, U.dtype)[:, None]
     if sparse.issparse(X):
-        return X.T @ U - np.multiply.outer(mean, U.sum(axis=0))
+        return np.asarray(X.T @ U - np.multiply.outer(mean, U.sum(axis=0)))
     return product(X.T, mean[:, None], U.astype(X.dtype))

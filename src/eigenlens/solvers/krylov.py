@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ..ops import threads
-from ..ops.centred import centred
+from ..ops.centred import Table, centred
+from ..ops.finite import require_finite
 from ..ops.lanczos import lanczos
+from ..ops.weights import mass_of
 from .solution import Monitor, ignore
-from .spectral import Rank, Spectral, certify, cross_over, require_finite, settle
+from .spectral import Rank, Spectral, assemble, certify, cross_over, settle
 
 __all__ = ["solve"]
 
@@ -25,9 +26,10 @@ START = 16  # pairs to begin with where a rule decides how many
 
 
 def solve(
-    X: NDArray | sparse.csr_array,
+    X: Table,
     rank: Rank,
     *,
+    weight: NDArray | None = None,
     rng: np.random.Generator,
     tol: float,
     wide: bool,
@@ -36,10 +38,10 @@ def solve(
     monitor: Monitor = ignore,
 ) -> Spectral:
     """Return the principal axes of `X` to the residual `tol`, or after `max_steps` steps."""
-    n = X.shape[0]
-    A = centred(X)
+    A, mass = centred(X, weight), mass_of(X.shape[0], weight)
     require_finite(A.mean, A.square)
-    total = A.square / (n - 1)
+    dof = mass - 1
+    total = A.square / dof
     pairs = lanczos(
         A,
         rank if isinstance(rank, int) else min(START, A.dim),
@@ -47,11 +49,11 @@ def solve(
         tol=tol / 2,  # the other half is for rounding
         block=block or (16 if wide else 4),
         max_steps=max_steps,
-        enough=None if isinstance(rank, int) else lambda v: settle(rank, v / (n - 1), total, False),
-        watch=lambda captured: monitor(captured / (n - 1)),
+        enough=None if isinstance(rank, int) else lambda v: settle(rank, v / dof, total, False),
+        watch=lambda captured: monitor(captured / dof),
     )
     values = pairs.values
-    k = settle(rank, values / (n - 1), total, pairs.complete)
+    k = settle(rank, values / dof, total, pairs.complete)
     if k is None:  # stopped by the monitor before the rule could answer
         k = len(values)
     V = pairs.vectors[:, :k]
@@ -70,15 +72,17 @@ def solve(
         with threads.blas_for(X.shape[1] * k**2):
             components, singular = cross_over(A.across(V))
         values = np.concatenate([singular**2, values[k:]])
-    return Spectral(
+    return assemble(
+        components,
+        values,
+        A.square,
+        mass=mass,
+        rows=X.shape[0],
+        complete=pairs.complete,
         solver="randomized" if wide else "arpack",
         n_iter=pairs.steps,
         converged=certificate.holds,
-        objective_history=pairs.history / (n - 1),
+        objective_history=pairs.history / dof,
         certificate=certificate,
         mean=A.mean,
-        components=components,
-        spectrum=values / (n - 1),
-        spectrum_complete=pairs.complete,
-        total_variance=total,
     )

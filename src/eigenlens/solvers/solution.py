@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Certificate", "Monitor", "NonFiniteError", "Solution", "ignore"]
+__all__ = ["Certificate", "Monitor", "Solution", "ignore"]
 
 Monitor = Callable[[float], bool]
 """Called after each iteration with the objective; a true answer asks the solver to stop."""
@@ -17,10 +17,6 @@ Monitor = Callable[[float], bool]
 def ignore(objective: float) -> bool:
     """Let the solver go on: the monitor of a solver that nobody watches."""
     return False
-
-
-class NonFiniteError(ValueError):
-    """The sums over X are not finite: X holds NaN or inf, or its squares overflow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .solution import Certificate, NonFiniteError, Solution
+from .solution import Certificate, Solution
 
-__all__ = ["Rank", "Spectral", "choose_solver", "default_tol"]
+__all__ = ["Rank", "Spectral", "assemble", "choose_solver", "default_tol"]
 
 Rule = Callable[[NDArray, float, bool], int | None]
 """A rule for the number of components: from the leading variances (in falling order), the total
@@ -30,9 +31,14 @@ class Spectral(Solution):
 
     Attributes
     ----------
+    n_samples : int
+        Rows that count.
     mean : array of shape (d,)
     components : array of shape (k, d)
         Orthonormal rows.
+    explained_variance, explained_variance_ratio, singular_values : arrays of shape (k,)
+    noise_variance : float
+        Mean of the other variances.
     spectrum : array
         The variances known, in falling order: at least the first k.
     spectrum_complete : bool
@@ -40,22 +46,54 @@ class Spectral(Solution):
     total_variance : float
     """
 
+    n_samples: int
     mean: NDArray
     components: NDArray
+    explained_variance: NDArray
+    explained_variance_ratio: NDArray
+    singular_values: NDArray
+    noise_variance: float
     spectrum: NDArray
     spectrum_complete: bool
     total_variance: float
 
 
+def assemble(
+    components: NDArray,
+    values: NDArray,
+    square: float,
+    *,
+    mass: float,
+    rows: int,
+    complete: bool,
+    **how: Any,
+) -> Spectral:
+    """Return the result, from eigenvalues of the scatter matrix and its trace `square`.
+
+    The `rows` count for `mass` rows: variances have ``mass - 1`` in the denominator, and as many
+    as a table of that many rows has may differ from zero.
+    """
+    k, d, dof = *components.shape, mass - 1
+    limit = min(max(rows, int(mass)), d)
+    values, total = values[: min(rows, d)], square / dof
+    rest = values[k:].sum() if complete else max(0.0, square - float(values[:k].sum()))
+    return Spectral(
+        n_samples=rows,
+        components=components,
+        explained_variance=values[:k] / dof,
+        explained_variance_ratio=values[:k] / square if square else np.zeros(k),
+        singular_values=np.sqrt(values[:k]),
+        noise_variance=float(rest) / dof / (limit - k) if k < limit else 0.0,
+        spectrum=values / dof,
+        spectrum_complete=complete,
+        total_variance=total,
+        **how,
+    )
+
+
 def default_tol(dtype: np.dtype) -> float:
     """Return the relative eigen-residual that makes variances right to the rounding of `dtype`."""
     return 1e-8 if dtype == np.float64 else 1e-5
-
-
-def require_finite(mean: NDArray, square: float) -> None:
-    """Raise if the sums over X show that X is not finite, or that its squares overflow."""
-    if not (np.isfinite(mean).all() and np.isfinite(square)):
-        raise NonFiniteError("the sums over X are not finite")
 
 
 def settle(rank: Rank, spectrum: NDArray, total: float, complete: bool) -> int | None:

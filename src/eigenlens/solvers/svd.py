@@ -11,20 +11,28 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ..ops import threads
+from ..ops.finite import require_finite
 from ..ops.scatter import provisional_mean
+from ..ops.weights import mass_of, roots_of
 from .solution import Certificate
-from .spectral import LEADING, ROUNDING, Rank, Spectral, require_finite, settle
+from .spectral import LEADING, ROUNDING, Rank, Spectral, assemble, settle
 
 __all__ = ["solve"]
 
 
-def solve(X: NDArray, rank: Rank, *, tol: float) -> Spectral:
+def solve(X: NDArray, rank: Rank, *, weight: NDArray | None = None, tol: float) -> Spectral:
     """Return the principal axes of dense `X` by LAPACK's SVD."""
     n, d = X.shape
     shift = provisional_mean(X)
     A = X - shift
-    delta = A.mean(axis=0, dtype=np.float64)
+    mass = mass_of(n, weight)
+    if weight is None:
+        delta = A.mean(axis=0, dtype=np.float64)
+    else:
+        delta = weight @ A / mass
     A -= delta.astype(X.dtype)
+    if weight is not None:
+        A *= roots_of(n, weight, X.dtype)[:, None]
     square = float(np.linalg.norm(A)) ** 2
     require_finite(delta, square)
     with threads.blas_for(A.size * min(n, d)):
@@ -32,18 +40,20 @@ def solve(X: NDArray, rank: Rank, *, tol: float) -> Spectral:
             (A,) = linalg.qr(A, mode="r", overwrite_a=True, check_finite=False)
             A = A[:d]
         _, singular, Vt = linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
-    spectrum = singular.astype(np.float64) ** 2 / (n - 1)
-    total = float(spectrum.sum())
-    k = settle(rank, spectrum, total, True)
+    values = singular.astype(np.float64) ** 2
+    total = float(values.sum())
+    k = settle(rank, values / (mass - 1), total / (mass - 1), True)
     assert k is not None  # a rule must answer when it knows all variances
     rounding = ROUNDING * float(np.finfo(X.dtype).eps)  # the SVD is backward stable
-    return Spectral(
+    return assemble(
+        Vt[:k],
+        values,
+        total,
+        mass=mass,
+        rows=n,
+        complete=True,
         solver="full",
-        objective_history=np.array([spectrum[:k].sum()]),
+        objective_history=np.array([values[:k].sum() / (mass - 1)]),
         certificate=Certificate(LEADING, rounding, tol),
         mean=shift + delta,
-        components=Vt[:k],
-        spectrum=spectrum,
-        spectrum_complete=True,
-        total_variance=total,
     )

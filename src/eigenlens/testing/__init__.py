@@ -20,7 +20,8 @@ In a test file::
 
 from __future__ import annotations
 
-from .align import Alignment, align, compare, largest_angle
+from ..measure.align import Alignment, align, largest_angle
+from .compare import compare
 from .register import CLAIM_CHECKS, LARGE, LAYER1, SMALL, WIDE, Check
 from .runner import ContractError, check_estimator, contract, estimators, parametrize
 

@@ -11,11 +11,12 @@ from scipy.optimize import linear_sum_assignment
 
 from .._claims import CLAIMS
 from ..datasets import planted_subspace
+from ..measure.align import align, largest_angle
 from ..solvers.spectral import LEADING, NEAREST
-from .align import align, largest_angle
+from .compare import compare
 from .exact import exact_variances
 from .register import CLAIM_CHECKS, Shape, claim, require
-from .tables import assert_close, assert_same_fit, easy, hard, precision, ready, spiked
+from .tables import assert_close, assert_same_fit, easy, hard, precision, ready, spiked, state
 from .watch import Watch
 
 
@@ -144,6 +145,100 @@ def check_certificate(estimator: Any, shape: Shape) -> None:
                 error <= bound.value,
                 f"{bound.what} is {error:.2e} on {what} data{ended}, certified {bound.value:.2e}",
             )
+
+
+@claim
+def check_missing(estimator: Any, shape: Shape) -> None:
+    """Holes are filled better than by the mean, and NaN is refused unless asked for."""
+    truth = planted_subspace(*shape, rank=2, noise=0.02, mean=2, random_state=0).X
+    holes = np.random.default_rng(5).random(shape) < 0.1
+    holes[:, 0] = False
+    X = np.where(holes, np.nan, truth)
+    takes = {}
+    if "missing" in estimator.get_params():
+        options = estimator._parameter_constraints["missing"][0].options - {"error"}
+        takes = {"missing": min(options)}
+        tags = [ready(estimator, **p).__sklearn_tags__().input_tags.allow_nan for p in ({}, takes)]
+        require(tags == [False, True], "the tag allow_nan does not follow the parameter missing")
+        try:
+            ready(estimator).fit(X)
+        except ValueError as error:
+            require("NaN" in str(error), f"NaN is refused without being named: {error}")
+        else:
+            require(False, "NaN is accepted without missing being set")
+        plain, same = ready(estimator).fit(truth), ready(estimator, **takes).fit(truth)
+        assert_same_fit(plain, same, precision(plain, same), "a table without holes")
+    model = ready(estimator, n_components=2, **takes).fit(X)
+    filled = model.impute(X)
+    require(np.array_equal(filled[~holes], X[~holes]), "impute changes what is there")
+    ours, mean = (
+        float(np.sqrt(np.mean((table - truth)[holes] ** 2)))
+        for table in (filled, np.broadcast_to(np.nanmean(X, axis=0), shape))
+    )
+    require(ours <= 0.5 * mean, f"holes are filled to {ours:.2g}, by the mean to {mean:.2g}")
+    assert_close(model.transform(filled), model.transform(X), 1e-8, "scores of rows with holes")
+
+
+@claim
+def check_weights(estimator: Any, shape: Shape) -> None:
+    """Whole weights are repeated rows, zero is a row left out, and wrong ones are refused."""
+    X = easy(estimator, shape)
+    weight = np.random.default_rng(4).integers(0, 4, size=len(X))
+    weighted = ready(estimator).fit(X, sample_weight=weight)
+    repeated = ready(estimator).fit(np.repeat(X, weight, axis=0))
+    tolerance = precision(weighted, repeated)
+    for name, found in compare(repeated, weighted, free=False).items():
+        if not name.startswith(("n_samples", "spectrum")):  # those are counted in rows
+            message = f"{name} of repeated and of weighted rows differ by {found:.1e}"
+            require(found <= tolerance, f"{message}, allowed {tolerance:.1e}")
+    assert_close(repeated.transform(X), weighted.transform(X), tolerance, "scores, weighted rows")
+    for what, bad in {
+        "negative weights": np.where(np.arange(len(X)) == 1, -1.0, 1.0),
+        "weights of zero": np.zeros(len(X)),
+        "weights that add up to 1/2": np.full(len(X), 0.5 / len(X)),
+        "too few weights": np.ones(len(X) - 1),
+        "a weight that is NaN": np.where(np.arange(len(X)) == 1, np.nan, 1.0),
+    }.items():
+        try:
+            ready(estimator).fit(X, sample_weight=bad)
+        except ValueError as error:
+            require("weight" in str(error), f"{what} are refused without the word: {error}")
+        else:
+            require(False, f"{what} are accepted")
+
+
+@claim
+def check_streaming(estimator: Any, shape: Shape) -> None:
+    """Batches of any size, in any order, give the model of all rows."""
+    X = easy(estimator, shape)
+    whole = ready(estimator).fit(X)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        cuts = np.sort(rng.choice(np.arange(1, len(X)), size=min(6, len(X) - 1), replace=False))
+        stream = ready(estimator)
+        for batch in np.split(X[rng.permutation(len(X))], [1, *cuts[cuts > 1]]):
+            stream.partial_fit(batch)
+        _assert_same_model(whole, stream, X, "rows in batches")
+
+
+@claim
+def check_mergeable(estimator: Any, shape: Shape) -> None:
+    """Parts fitted apart and merged give the model of all rows, and the parts are left alone."""
+    X = easy(estimator, shape)
+    whole = ready(estimator).fit(X)
+    first, second, third = (ready(estimator).partial_fit(part) for part in np.array_split(X, 3))
+    before = state(third)
+    merged = first.merge(second.merge(third))
+    require(merged is first, "merge does not return self")
+    require(state(third) == before, "merge changes the model that it takes from")
+    _assert_same_model(whole, merged, X, "parts merged")
+
+
+def _assert_same_model(whole: Any, parts: Any, X: NDArray, what: str) -> None:
+    scores = parts.transform(X)
+    tolerance = precision(whole, parts)
+    assert_same_fit(whole, parts, tolerance, what)
+    assert_close(whole.transform(X), scores, tolerance, f"scores, {what}")
 
 
 def _problems(estimator: Any, shape: Shape) -> Iterator[tuple[str, NDArray]]:

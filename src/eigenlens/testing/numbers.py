@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from .align import fitted
+from .compare import fitted
 from .register import Shape, layer1, require
 from .tables import (
     assert_close,

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ..datasets import planted_subspace
-from .align import compare, difference
+from .compare import compare, difference
 from .register import Shape, require
 
 __all__ = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...estimators.incremental_pca import IncrementalPCA
 from ...estimators.pca import PCA
 from .register import faulty
 
@@ -79,3 +80,61 @@ class SureOfItself(PCA):
 
     def _store(self, solution: Any, X: Any) -> None:
         super()._store(replace(solution, certificate=replace(solution.certificate, value=0.0)), X)
+
+
+@faulty("missing")
+class FillsWithTheMean(PCA):
+    """Puts the mean of its column into each hole."""
+
+    def impute(self, X: Any) -> Any:
+        return np.where(np.isnan(X), self.mean_, X)
+
+
+@faulty("missing")
+class LetsHolesThrough(PCA):
+    """Says that it takes NaN whatever the parameter says."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+@faulty("weights")
+class Importance(PCA):
+    """Scales the weights to a mean of one, so that they no longer count rows."""
+
+    def _solve(self, X: Any, **tools: Any) -> Any:
+        if tools["weight"] is not None:
+            tools["weight"] = tools["weight"] / tools["weight"].mean()
+        return super()._solve(X, **tools)
+
+
+@faulty("weights")
+class TakesAnyWeight(PCA):
+    """Takes the size of a weight, whatever its sign."""
+
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
+        return super().fit(X, y, None if sample_weight is None else np.abs(sample_weight))
+
+
+@faulty("streaming")
+class LastBatch(IncrementalPCA):
+    """Takes the mean of the last batch for that of all rows."""
+
+    def partial_fit(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        super().partial_fit(X, *args, **kwargs)
+        self._moments.mean = np.asarray(X, dtype=np.float64).mean(axis=0)
+        return self
+
+
+@faulty("mergeable")
+class AddsScatters(IncrementalPCA):
+    """Adds the scatters of the parts, and forgets that their means differ."""
+
+    def merge(self, other: Any) -> Any:
+        mean = other._moments.mean
+        other._moments.mean = self._moments.mean
+        super().merge(other)
+        other._moments.mean = mean
+        return self

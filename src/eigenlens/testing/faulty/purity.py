@@ -44,9 +44,9 @@ class Remembers(PCA):
 class ForgetsTooEarly(PCA):
     """Throws the old model away before it has a new one."""
 
-    def fit(self, X: Any, y: object = None) -> Any:
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
         self._forget()
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
 
 
 @faulty("failed_refit_changes_nothing")

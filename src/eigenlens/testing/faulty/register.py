@@ -6,30 +6,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ...estimators.pca import PCA
+from ..._base import Estimator
 from ..register import SMALL, Shape
 
 __all__ = ["FAULTS", "Fault", "faulty"]
 
-Kind = TypeVar("Kind", bound=type[PCA])
+Kind = TypeVar("Kind", bound=type[Estimator])
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A faulty class, the check made for it, and where it shows."""
 
-    kind: type[PCA]
+    kind: type[Estimator]
     check: str
     shape: Shape
     params: dict[str, Any]
 
-    def estimator(self) -> PCA:
+    def estimator(self) -> Any:
         """Return the faulty estimator."""
         return self.kind(**self.params)
 
-    def sound(self) -> PCA:
+    def sound(self) -> Any:
         """Return the same without the fault."""
-        return PCA(**self.params)
+        sound = self.kind.__bases__[0]
+        return sound(**self.params)
 
 
 FAULTS: list[Fault] = []
