@@ -53,19 +53,39 @@ class Operator(Protocol):
 
 
 class _Matrix:
-    """The operator of an array, its rows shared out among threads."""
+    """The operator of an array."""
 
     def __init__(self, M: NDArray) -> None:
         self.M, self.dim = M, len(M)
-        self._rows = threads.spans(self.dim, 256)
 
     def gram(self, V: NDArray) -> NDArray:
-        W = V.astype(self.M.dtype, copy=False)
-        parts = threads.run(lambda i: self.M[self._rows[i]] @ W, len(self._rows))
-        return np.concatenate(parts).astype(np.float64, copy=False)
+        return _product(self.M, V.astype(self.M.dtype, copy=False)).astype(np.float64, copy=False)
 
     def formed(self) -> NDArray:
         return self.M
+
+
+def _product(M: NDArray, W: NDArray) -> NDArray:
+    """Return ``M W``, the rows of M shared out among threads: reading them is what costs."""
+    rows = threads.spans(len(M), max(64, (1 << 20) // max(1, M.shape[1])))
+    return np.concatenate(threads.run(lambda i: M[rows[i]] @ W, len(rows)))
+
+
+def _qr(W: NDArray) -> tuple[NDArray, NDArray]:
+    """Return Q, R with ``W = Q R`` for a narrow W, by Cholesky: a third of the time of LAPACK's.
+
+    Twice, so that Q is orthonormal to rounding (Yamamoto et al. 2015). LAPACK's where the columns
+    of W are nearly dependent, or vanish.
+    """
+    try:
+        R = np.linalg.cholesky(W.T @ W).T
+        if np.ptp(np.log10(np.diag(R))) > 4:
+            return np.linalg.qr(W)
+        Q = W @ np.linalg.inv(R)
+        again = np.linalg.cholesky(Q.T @ Q).T
+    except np.linalg.LinAlgError:
+        return np.linalg.qr(W)
+    return Q @ np.linalg.inv(again), again @ R
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +264,7 @@ class _Basis:
         fourth step, and corrected where it has strayed; the recurrence looks two blocks back, so
         the block after a corrected one is corrected too.
         """
-        Q, B = np.linalg.qr(W)
+        Q, B = _qr(W)
         scale = np.abs(np.diag(self._T)[: self.size]).max()
         pivots = np.abs(np.diag(B))
         if (lost := pivots <= 1e-13 * scale).any():
@@ -252,8 +272,8 @@ class _Basis:
         due, self._due = self._due, False
         if due or self.steps % 4 == 0 or pivots.min() < 1e-3 * scale:
             basis = self._rows[: self.size]
-            while np.abs(stray := basis @ Q).max() > SEMI or due:
-                Q, R = np.linalg.qr(Q - basis.T @ stray)
+            while np.abs(stray := _product(basis, Q)).max() > SEMI or due:
+                Q, R = _qr(Q - basis.T @ stray)
                 B, due, self._due = R @ B, False, not due
         return Q, B
 
