@@ -204,9 +204,9 @@ def contestant(name, package):
 CASES = (
     Case(
         "large",
-        "100 000 x 50, rank 5, noise 0.3, 10 % holes: fit and fill",
+        "20 000 x 50, rank 5, noise 0.3, 10 % holes: fit and fill",
         planted,
-        {"n": 100_000, "d": 50, "rank": 5, "noise": 0.3, "share": 0.1},
+        {"n": 20_000, "d": 50, "rank": 5, "noise": 0.3, "share": 0.1},
         {"n": 300, "d": 20, "rank": 5, "noise": 0.3, "share": 0.1},
         against_oracle,
         {"excess error": 1e-3},
