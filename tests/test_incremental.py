@@ -132,7 +132,7 @@ def test_weights_in_batches_are_copies():
 def test_the_eigenproblem_waits_until_it_is_asked_for(monkeypatch):
     calls = []
     solution = IncrementalPCA._solution
-    monkeypatch.setattr(IncrementalPCA, "_solution", lambda s: calls.append(1) or solution(s))
+    monkeypatch.setattr(IncrementalPCA, "_solution", lambda *a: calls.append(1) or solution(*a))
     X = draw(SPECTRA["1/j"])
     stream = IncrementalPCA(n_components=3)
     for batch in batches(X):
@@ -256,6 +256,7 @@ def test_past_max_memory_the_update_is_truncated_and_the_certificate_holds_the_e
         assert stream.certificate_.holds == (rank == 40)
         assert stream.total_variance_ == pytest.approx(exact.sum(), rel=1e-12)
         np.testing.assert_allclose(stream.mean_, X.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(stream.var_, X.var(axis=0), rtol=1e-12)
         np.testing.assert_allclose(stream.components_ @ stream.components_.T, np.eye(5), atol=1e-12)
 
 
@@ -268,6 +269,18 @@ def test_truncated_parts_merge_and_know_their_loss():
         error = np.abs(merged.explained_variance_ - exact[:5]).max() / exact[0]
     assert error <= merged.certificate_.value < 1e-6
     assert merged.n_samples_seen_ == 300
+
+
+def test_a_truncated_update_keeps_its_digits_far_from_zero():
+    X = wide()[:, :60] + 1e8
+    stream = IncrementalPCA(n_components=5, max_memory=8 * 4 * 60 * 14)
+    for batch in batches(X):
+        stream.partial_fit(batch)
+    exact = exact_variances(X).astype(float)
+    with truncation_warning():
+        error = np.abs(stream.explained_variance_ - exact[:5]).max() / exact[0]
+    assert stream.solver_ == "truncated"
+    assert error <= stream.certificate_.value
 
 
 def test_truncation_that_loses_nothing_is_exact():

@@ -232,11 +232,14 @@ def test_a_rule_refuses_what_it_cannot_judge():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(300, 20), (30, 60)], ids=["tall", "wide"])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("svd_solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("svd_solver", "container"),
+    [
+        *((solver, np.asarray) for solver in SOLVERS),
+        *((s, sparse.csr_array) for s in ("auto", "covariance_eigh", "gram_eigh", "arpack")),
+    ],
+)
 def test_weights_equal_repetition(svd_solver, container, shape, dtype):
-    if container is sparse.csr_array and svd_solver in ("full", "randomized"):
-        pytest.skip("takes dense X only")
     rng = np.random.default_rng(0)
     X = (rng.standard_normal(shape) * np.linspace(3, 1, shape[1]) + 5).astype(dtype)
     weight = rng.integers(0, 5, size=shape[0])

@@ -1,7 +1,6 @@
 """How many components: levels on noise, planted factors found, closed forms, and odd tables."""
 
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -464,8 +463,9 @@ def test_rules_on_spectra_are_named_as_before():
 
 def test_benchmark_counts_hits():
     from benchmarks import rank
+    from benchmarks.harness import Options
 
-    tables = list(rank.run(SimpleNamespace(smoke=True, repeats=None)))
+    tables = list(rank.run(Options(smoke=True)))
     assert [table.name for table in tables] == ["white", "uneven", "shadow"]
     for table in tables:
         assert table.columns[1 : 1 + len(RULES)] == list(RULES)

@@ -122,7 +122,7 @@ class Estimator(
         rules = {
             "dtype": [np.float64, np.float32],
             "accept_sparse": ("csr", "csc"),
-            "ensure_all_finite": self._finite(),
+            "ensure_all_finite": self._ensure_all_finite(),
         } | rules
         if not self.__sklearn_tags__().input_tags.sparse:
             rules["accept_sparse"] = False
@@ -136,12 +136,12 @@ class Estimator(
                 "columns, or encode them, for example with sklearn.preprocessing.OneHotEncoder."
             ) from None
 
-    def _finite(self) -> bool | Literal["allow-nan"]:
+    def _ensure_all_finite(self) -> bool | Literal["allow-nan"]:
         """Return what scikit-learn's checks call `ensure_all_finite`."""
         return True
 
     def _explain_non_finite(self, X: Any) -> NoReturn:
-        finite = self._finite()
+        finite = self._ensure_all_finite()
         check_array(  # says what is in X, NaN or inf
             X, accept_sparse=True, ensure_all_finite=finite, estimator=self, input_name="X"
         )

@@ -30,6 +30,19 @@ __all__ = ["GaussianSpectrum", "has_holes", "require_more_than_one"]
 class GaussianSpectrum(Estimator):
     """Scores, reconstruction, covariance and likelihood of a fitted spectrum."""
 
+    claims = frozenset(
+        {
+            "orthonormal",
+            "uncorrelated",
+            "nested",
+            "rotation",
+            "inverse",
+            "row_order",
+            "recovers",
+            "certificate",
+            "weights",
+        }
+    )
     excused = dict.fromkeys(
         (
             "check_sample_weight_equivalence_on_dense_data",
@@ -109,7 +122,7 @@ class GaussianSpectrum(Estimator):
 
     def _scores(self, X: NDArray | sparse.csr_array) -> NDArray:
         V = self.components_.T
-        if self._finite() == "allow-nan" and has_holes(X):
+        if self._ensure_all_finite() == "allow-nan" and has_holes(X):
             X = ppca.conditional(X, **self._model())
         if sparse.issparse(X):
             scores = X @ V - self.mean_ @ V
@@ -185,7 +198,7 @@ class GaussianSpectrum(Estimator):
         ndarray of shape (n_samples,)
         """
         rows: NDArray = self._fitted(X, accept_sparse=False)
-        if self._finite() == "allow-nan" and has_holes(rows):
+        if self._ensure_all_finite() == "allow-nan" and has_holes(rows):
             return ppca.log_likelihood(rows, **self._model())
         V, noise, variances = self.components_, self.noise_variance_, self._variances()
         centred = rows - self.mean_
@@ -205,6 +218,12 @@ class GaussianSpectrum(Estimator):
                 size = (rows**2).sum(axis=1) + (self.mean_**2).sum()
                 distance[outside > len(V) * np.finfo(rows.dtype).eps * size] = np.inf
         return -0.5 * (distance + log_det + dimension * np.log(2 * np.pi))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        return tags
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return the mean log-likelihood of the rows of `X`.

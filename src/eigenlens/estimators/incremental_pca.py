@@ -98,21 +98,8 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
     True
     """
 
-    claims = frozenset(
-        {
-            "orthonormal",
-            "uncorrelated",
-            "nested",
-            "rotation",
-            "inverse",
-            "row_order",
-            "recovers",
-            "certificate",
-            "weights",
-            "streaming",
-            "mergeable",
-        }
-    )
+    claims = GaussianSpectrum.claims | {"streaming", "mergeable"}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
@@ -147,7 +134,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         require_more_than_one(X.shape[0], weight)
         self._begin(X.shape[1])
         self._add(X, weight)
-        return self._solution()
+        return self._solution(rng)
 
     @fitting
     def partial_fit(
@@ -179,10 +166,11 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         rows, weight = weighted_rows(X, sample_weight)
         if first:
             self._begin(rows.shape[1])
-        elif self.n_components != self._asked:
+        elif self.n_components != self._n_components_before:
             raise ValueError(
-                f"n_components has changed from {self._asked} to {self.n_components} between calls "
-                "of partial_fit. Keep it fixed, or call fit to begin anew."
+                f"n_components has changed from {self._n_components_before} to "
+                f"{self.n_components} between calls of partial_fit. "
+                "Keep it fixed, or call fit to begin anew."
             )
         try:
             with np.errstate(invalid="ignore", over="ignore"):
@@ -230,7 +218,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
                 f"n_components={k} invalid for n_features={d}, need more rows than columns for "
                 f"IncrementalPCA processing. Ask for at most {d}."
             )
-        self._asked = k
+        self._n_components_before = k
         self.batch_size_ = self.batch_size or 5 * d
         self.n_samples_seen_ = 0
         self._moments: Any = Moments()
@@ -241,21 +229,13 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
 
     def _add(self, X: Any, weight: NDArray | None) -> None:
         moments, seen = self._moments, self.n_samples_seen_
-        batch = X if isinstance(moments, TruncatedMoments) else Moments.of(X, weight)
         if seen != moments.count:  # set by the user: what came before counts as so many rows
             moments.mass, moments.count = moments.mass * seen / moments.count, int(seen)
-        if isinstance(batch, Moments):
-            moments.merge(batch)
-        else:
-            moments.add(batch, weight)
-        self.n_samples_seen_ = moments.count
+        self.n_samples_seen_ = moments.add(X, weight).count
 
-    def _solution(self) -> Spectral:
+    def _solution(self, rng: np.random.Generator) -> Spectral:
         """Solve the eigenproblem of the rows seen so far."""
         moments = self._moments
-        limit = min(moments.count, len(moments.mean))
-        if isinstance(moments, TruncatedMoments):
-            limit = min(limit, moments.rank)
         k, least = self.n_components, 2
         if isinstance(k, Integral):
             least = max(least, int(k))
@@ -264,16 +244,15 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
                 f"{type(self).__name__} has seen {moments.count} rows, and n_components={k} needs "
                 f"at least {least}. Give more rows to partial_fit."
             )
-        rank = rank_of(k, moments.count, limit)
+        rank = rank_of(k, moments.count, min(moments.count, len(moments.mean)))
         tol = default_tol(moments.dtype)
         if isinstance(moments, TruncatedMoments):
             return truncated.solve(moments, rank, tol=tol)
-        rng = np.random.default_rng(0)  # the same answer whenever it is asked for
         return eigh.from_moments(moments, rank, rng=rng, tol=tol)
 
     def __getattr__(self, name: str) -> Any:
         if name in SOLVED and "_moments" in vars(self):
-            solution = self._solution()
+            solution = self._solution(self._rng())
             self._store(solution, self._moments)
             if not solution.converged:
                 self._warn(solution)
@@ -283,8 +262,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)
         moments = self._moments
-        if isinstance(moments, Moments):
-            self.var_ = (np.diag(moments.scatter) / moments.mass).astype(moments.dtype)
+        self.var_ = (moments.squares / moments.mass).astype(moments.dtype)
 
     def _forget_solution(self) -> None:
         for name in SOLVED & vars(self).keys():
@@ -299,10 +277,4 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         )
 
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(0)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.sparse = True
-        return tags
+        return np.random.default_rng(0)  # the same answer whenever it is asked for

@@ -135,20 +135,7 @@ class PCA(GaussianSpectrum):
     True
     """
 
-    claims = frozenset(
-        {
-            "orthonormal",
-            "uncorrelated",
-            "nested",
-            "rotation",
-            "inverse",
-            "row_order",
-            "recovers",
-            "certificate",
-            "weights",
-            "missing",
-        }
-    )
+    claims = GaussianSpectrum.claims | {"missing"}
     choose_solver = staticmethod(choose_solver)
     _remedy = (
         "Raise tol, or take svd_solver='covariance_eigh', which is exact; "
@@ -216,7 +203,7 @@ class PCA(GaussianSpectrum):
         self, X: Any, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Spectral:
         """Call the solver that is asked for, or the quickest."""
-        asked = self._asked(X, weight, rng)
+        asked = self._ruled(X, weight, rng)
         solver = self._settle_solver(X, asked)
         limit = min(X.shape) - (solver == "arpack")
         rank = rank_of(asked, X.shape[0], limit)
@@ -234,7 +221,7 @@ class PCA(GaussianSpectrum):
             X, rank, weight=weight, wide=wide, rng=rng, tol=tol, monitor=monitor, **budget
         )
 
-    def _asked(self, X: Any, weight: NDArray | None, rng: np.random.Generator) -> Any:
+    def _ruled(self, X: Any, weight: NDArray | None, rng: np.random.Generator) -> Any:
         """Return `n_components`, or the number that the rule it names finds in X."""
         k = self.n_components
         if not isinstance(k, str) or k not in RULES:
@@ -274,7 +261,7 @@ class PCA(GaussianSpectrum):
         filled, rank, tried = np.where(np.isnan(X), np.nanmean(X, axis=0), X), -1, set[int]()
         while rank not in tried:  # a number that comes back is kept
             tried.add(rank)
-            asked = self._asked(filled, weight, rng)
+            asked = self._ruled(filled, weight, rng)
             rank = min(most, self._count(filled, weight, asked))
             found = ppca.solve(X, rank, weight=weight, rng=rng, tol=tol, monitor=monitor)
             filled = ppca.conditional(
@@ -326,8 +313,8 @@ class PCA(GaussianSpectrum):
             )
         return super()._check(X, **rules)
 
-    def _finite(self) -> bool | Literal["allow-nan"]:
-        return "allow-nan" if self.missing == "em" else super()._finite()
+    def _ensure_all_finite(self) -> bool | Literal["allow-nan"]:
+        return "allow-nan" if self.missing == "em" else super()._ensure_all_finite()
 
     def _asked_to_converge(self) -> bool:
         return self.iterated_power == "auto" or self.svd_solver != "randomized"
@@ -340,7 +327,6 @@ class PCA(GaussianSpectrum):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self.svd_solver not in ("full", "randomized")
         tags.input_tags.allow_nan = self.missing == "em"
         return tags

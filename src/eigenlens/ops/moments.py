@@ -23,10 +23,35 @@ from .finite import require_finite
 from .scatter import add_square, in_two_parts
 from .weights import mass_of, weighted_rows
 
-__all__ = ["Moments"]
+__all__ = ["Centre", "Moments"]
 
 
-class Moments:
+class Centre:
+    """How many rows were seen, and where their mean lies: what moments of any kind share."""
+
+    def __init__(self, d: int) -> None:
+        self.count = 0
+        self.mass = 0.0
+        self.mean: NDArray = np.zeros(d)
+        self._tail: NDArray = np.zeros(d)  # what rounding took off the mean
+        self.dtype: np.dtype = np.dtype(np.float64)
+
+    def _join(self, other: Centre) -> tuple[NDArray, float]:
+        """Count the rows of `other` too; return the step b - a and its factor w v / (w + v)."""
+        step = (other.mean - self.mean) + (other._tail - self._tail)
+        mass = self.mass + other.mass
+        share = other.mass / mass
+        between = self.mass * share
+        if self.count == 0:
+            self.mean, self._tail = other.mean.copy(), other._tail.copy()
+        else:
+            self.mean, self._tail = in_two_parts(self.mean, self._tail + step * share)
+        self.count, self.mass = self.count + other.count, mass
+        self.dtype = min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize)
+        return step, between
+
+
+class Moments(Centre):
     """Count, mean and scatter of rows, kept up to date as they arrive.
 
     All that covariance, correlation and PCA need to know of a tall table, in d x d numbers. Batches
@@ -58,12 +83,8 @@ class Moments:
     """
 
     def __init__(self) -> None:
-        self.count = 0
-        self.mass = 0.0
-        self.mean: NDArray = np.zeros(0)
-        self._tail: NDArray = np.zeros(0)  # what rounding took off the mean
+        super().__init__(0)
         self.scatter: NDArray = np.zeros((0, 0))
-        self.dtype: np.dtype = np.dtype(np.float64)
 
     @classmethod
     def of(cls, X: Table, weight: NDArray | None = None) -> Self:
@@ -92,8 +113,12 @@ class Moments:
         rows, weight = weighted_rows(_table(X), sample_weight)
         if rows.shape[0]:
             with np.errstate(invalid="ignore", over="ignore"):
-                self.merge(Moments.of(rows, weight))
+                self.add(rows, weight)
         return self
+
+    def add(self, X: Table, weight: NDArray | None = None) -> Self:
+        """Add checked rows; `weight` holds positive numbers."""
+        return self.merge(Moments.of(X, weight))
 
     def merge(self, other: Moments) -> Self:
         """Add the rows that `other` has seen; `other` stays as it is.
@@ -107,26 +132,26 @@ class Moments:
         -------
         self
         """
-        if self.count == 0:
-            for name, value in vars(other).items():
-                setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
-            return self
-        if len(other.mean) != len(self.mean):
+        if self.count and len(other.mean) != len(self.mean):
             raise ValueError(
                 f"{len(other.mean)} columns cannot be added to moments of {len(self.mean)} "
                 "columns. Give the same columns in every batch."
             )
         if other.count == 0:
             return self
-        mass = self.mass + other.mass
-        step = (other.mean - self.mean) + (other._tail - self._tail)
-        together = self.mass * (other.mass / mass)
+        if self.count == 0:
+            self.mean = self._tail = np.zeros_like(other.mean)
+            self.scatter = np.zeros_like(other.scatter)
         self.scatter += other.scatter
-        add_square(self.scatter, step, together)
-        self.mean, self._tail = in_two_parts(self.mean, self._tail + step * (other.mass / mass))
-        self.count, self.mass = self.count + other.count, mass
-        self.dtype = min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize)
+        step, between = self._join(other)
+        if between:
+            add_square(self.scatter, step, between)
         return self
+
+    @property
+    def squares(self) -> NDArray:
+        """The diagonal of `scatter`."""
+        return np.diag(self.scatter)
 
     def covariance(self, ddof: float = 1) -> NDArray:
         """Return the covariance matrix of the rows seen.

@@ -22,13 +22,14 @@ from scipy import sparse
 from .centred import Table
 from .finite import require_finite
 from .lanczos import whole
-from .scatter import provisional_mean
+from .moments import Centre
+from .scatter import in_two_parts, provisional_mean
 from .weights import mass_of, roots_of
 
 __all__ = ["TruncatedMoments"]
 
 
-class TruncatedMoments:
+class TruncatedMoments(Centre):
     """Count, mean and a factor of the scatter of the rows seen, of at most 2 `rank` rows.
 
     Attributes
@@ -37,19 +38,18 @@ class TruncatedMoments:
         As in :class:`eigenlens.Moments`.
     factor : ndarray of shape (at most 2 rank, d)
         R, with ``R'R`` about the scatter.
-    square : float
-        The trace of the scatter itself.
+    squares : ndarray of shape (d,)
+        The diagonal of the scatter itself.
     lost : float
         Bound on the norm of the scatter less ``R'R``.
     """
 
     def __init__(self, rank: int, d: int) -> None:
+        super().__init__(d)
         self.rank = rank
-        self.count = 0
-        self.mass = self.square = self.lost = 0.0
-        self.mean: NDArray = np.zeros(d)
         self.factor: NDArray = np.zeros((0, d))
-        self.dtype: np.dtype = np.dtype(np.float64)
+        self.squares: NDArray = np.zeros(d)
+        self.lost = 0.0
 
     def add(self, X: Table, weight: NDArray | None = None) -> Self:
         """Add checked rows, `rank` of them at a time: all or, if an error is raised, none."""
@@ -57,60 +57,39 @@ class TruncatedMoments:
         try:
             for start in range(0, X.shape[0], self.rank):
                 rows = slice(start, start + self.rank)
-                self._add_block(X[rows], None if weight is None else weight[rows])
+                self.merge(self._of(X[rows], None if weight is None else weight[rows]))
         except BaseException:
             vars(self).update(before)  # nothing above is changed in place
             raise
         return self
 
-    def _add_block(self, X: Table, weight: NDArray | None) -> None:
-        n, mass = X.shape[0], mass_of(X.shape[0], weight)
+    def _of(self, X: Table, weight: NDArray | None) -> TruncatedMoments:
+        """Return the moments of a block of rows: they are their own factor."""
         block: NDArray = X.toarray() if sparse.issparse(X) else X  # type: ignore[union-attr]
-        shift = provisional_mean(block)
-        A = (block - shift).astype(np.float64)
-        roots = roots_of(n, weight, A.dtype)
-        delta = roots**2 @ A / mass
-        A = (A - delta) * roots[:, None]
-        square = float(np.vdot(A, A))
-        require_finite(delta, square)
-        self._join(n, mass, shift + delta, A, square, 0.0, X.dtype)
+        found = TruncatedMoments(self.rank, X.shape[1])
+        found.count, found.mass = X.shape[0], mass_of(X.shape[0], weight)
+        found.dtype = X.dtype
+        shift = provisional_mean(block).astype(np.float64)
+        A = block - shift
+        roots = roots_of(found.count, weight, A.dtype)
+        delta = roots**2 @ A / found.mass
+        found.mean, found._tail = in_two_parts(shift, delta)
+        found.factor = (A - delta) * roots[:, None]
+        found.squares = np.einsum("ij,ij->j", found.factor, found.factor)
+        require_finite(found.mean, float(found.squares.sum()))
+        return found
 
     def merge(self, other: TruncatedMoments) -> Self:
         """Add the rows that `other` has seen; `other` stays as it is."""
-        self._join(
-            other.count,
-            other.mass,
-            other.mean,
-            other.factor,
-            other.square,
-            other.lost,
-            other.dtype,
-        )
+        step, between = self._join(other)
+        self.squares = self.squares + other.squares + between * step**2
+        self.lost += other.lost
+        R = np.concatenate([self.factor, other.factor, np.sqrt(between) * step[None]])
+        self.factor = self._cut(R) if len(R) > 2 * self.rank else R
         return self
-
-    def _join(
-        self,
-        count: int,
-        mass: float,
-        mean: NDArray,
-        factor: NDArray,
-        square: float,
-        lost: float,
-        dtype: np.dtype,
-    ) -> None:
-        both = self.mass + mass
-        step = mean - self.mean
-        between = self.mass * (mass / both)
-        joined = np.concatenate([self.factor, factor, np.sqrt(between) * step[None]])
-        self.square += square + between * float(step @ step)
-        self.lost += lost
-        self.mean = self.mean + step * (mass / both)
-        self.count, self.mass = self.count + count, both
-        self.dtype = min(self.dtype, dtype, key=lambda kind: kind.itemsize)
-        self.factor = self._cut(joined) if len(joined) > 2 * self.rank else joined
 
     def _cut(self, R: NDArray) -> NDArray:
         """Return the `rank` leading directions of R, and note what is lost."""
-        values, U = (pairs := whole(R @ R.T)).values, pairs.vectors
-        self.lost += float(values[self.rank])
-        return np.asarray(U[:, : self.rank].T @ R)
+        pairs = whole(R @ R.T)
+        self.lost += float(pairs.values[self.rank])
+        return np.asarray(pairs.vectors[:, : self.rank].T @ R)

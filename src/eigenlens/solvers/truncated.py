@@ -18,11 +18,11 @@ __all__ = ["solve"]
 
 def solve(moments: TruncatedMoments, rank: Rank, *, tol: float) -> Spectral:
     """Return the principal axes of the rows whose truncated `moments` these are."""
-    R, dof = moments.factor, moments.mass - 1
+    R, dof, square = moments.factor, moments.mass - 1, float(moments.squares.sum())
     pairs = whole(R @ R.T)
     values = pairs.values[: moments.rank]
     complete = moments.lost == 0.0
-    k = settle(rank, values / dof, moments.square / dof, complete)
+    k = settle(rank, values / dof, square / dof, complete)
     k = len(values) if k is None else min(k, len(values))
     components, singular = cross_over(R.T @ pairs.vectors[:, :k])
     largest = float(values[0]) or 1.0
@@ -31,7 +31,7 @@ def solve(moments: TruncatedMoments, rank: Rank, *, tol: float) -> Spectral:
     return assemble(
         components,
         np.concatenate([singular**2, values[k:]]),
-        moments.square,
+        square,
         mass=moments.mass,
         rows=moments.count,
         complete=complete,
