@@ -28,7 +28,7 @@ __all__ = [
 
 SAMPLE = 256  # rows that the provisional mean is made from
 BLOCK_BYTES = 1 << 21  # of a centred block: near the core that made it, large enough for BLAS
-CHUNKS = 16  # at most so many partial sums, each as large as the result
+CHUNKS = 32  # at most so many partial sums, each as large as the result
 WIDE = 512  # columns from which partial sums of that size would cost more than they gain
 TILE = 512  # rows and columns of a tile of the result
 
@@ -139,9 +139,10 @@ def _by_rows(
 
     def part(i: int) -> tuple[NDArray, NDArray]:
         S, s = np.zeros((d, d)), np.zeros(d)
-        for a in range(chunks[i].start, chunks[i].stop, size):
-            rows = slice(a, min(a + size, chunks[i].stop))
-            B = centre(rows, blocks.array(rows.stop - a, d))
+        first = chunks[i].start
+        for block in threads.spans(chunks[i].stop - first, size):
+            rows = slice(first + block.start, first + block.stop)
+            B = centre(rows, blocks.array(rows.stop - rows.start, d))
             s += roots[rows] @ B
             S += np.matmul(B.T, B, out=products.array(d, d))
         return S, s
