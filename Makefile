@@ -13,7 +13,7 @@ NAME   ?= pca
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.ready-core  ## PCA of a bundled table, on the terminal
+demo: $(VENV)/.ready-report  ## the report of a bundled table: a page for the browser
 	@$(BIN)/eigenlens demo
 
 test: lint unit  ## everything that must hold: lint, types, rooms, tests
@@ -48,5 +48,5 @@ $(BIN)/python:
 
 $(VENV)/.ready-%: pyproject.toml | $(BIN)/python
 	@echo "Installing into $(VENV) (a minute or two the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.$(if $(filter core,$*),,[$*])'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
 	@touch $@

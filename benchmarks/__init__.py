@@ -11,4 +11,5 @@ BENCHMARKS = {
     "missing": "benchmarks.missing",
     "import": "benchmarks.imports",
     "incremental": "benchmarks.incremental",
+    "files": "benchmarks.files",
 }

@@ -7,6 +7,7 @@ column; uneven noise has deviations log-uniform between 1/2 and 2, scaled to rms
 
 import time
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -58,12 +59,23 @@ def problems(uneven):
             yield Problem(label, n, d, tuple(weakest * STEPS), uneven)
 
 
-def cases():
-    """Give the problems of each table."""
-    yield "white", "white noise", list(problems(uneven=False))
-    yield "uneven", "uneven noise", list(problems(uneven=True))
-    shadows = [Problem(label, 500, 200, s, True) for label, s in SHADOWS.items()]
-    yield "shadow", "500 x 200, uneven noise: strong factors hide weak ones", shadows
+class Case(NamedTuple):
+    """One table of the results."""
+
+    name: str
+    title: str
+    problems: list[Problem]
+
+
+CASES = (
+    Case("white", "white noise", list(problems(uneven=False))),
+    Case("uneven", "uneven noise", list(problems(uneven=True))),
+    Case(
+        "shadow",
+        "500 x 200, uneven noise: strong factors hide weak ones",
+        [Problem(label, 500, 200, s, True) for label, s in SHADOWS.items()],
+    ),
+)
 
 
 def answers(problem, seed):
@@ -81,7 +93,7 @@ def run(options):
     """Draw and count; all rules see the same tables."""
     draws = 2 if options.smoke else options.repeats or DRAWS
     columns = [*RULES, "mle", "0.9"]
-    for name, title, listed in cases():
+    for name, title, listed in CASES:
         if options.case not in name:
             continue
         chosen = listed[:1] if options.smoke else listed

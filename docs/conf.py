@@ -4,6 +4,9 @@ import inspect
 import re
 from pathlib import Path
 
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
+
 import eigenlens
 from eigenlens._claims import CLAIMS
 
@@ -12,11 +15,12 @@ author = "The eigenlens developers"
 copyright = "The eigenlens developers"
 release = version = eigenlens.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 myst_enable_extensions = ["dollarmath"]
 exclude_patterns = ["_build", "_generated/claims.md"]
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"eigenlens {release}"
 
 autodoc_member_order = "bysource"
@@ -61,6 +65,16 @@ def write_pages(app):
     write(GENERATED / "claims.md", "| claim | promise |\n|---|---|\n" + rows)
 
 
+def formula(display):
+    """Write formulas as MathML, which browsers show by themselves: MathJax would need a network."""
+
+    def visit(translator, node):
+        translator.body.append(convert(node.astext(), display=display))
+        raise SkipNode
+
+    return visit, None
+
+
 def skip_foreign(app, what, name, obj, skip, options):
     """Leave out what comes from scikit-learn: its docstrings refer to pages that are not here."""
     module = getattr(obj, "__module__", None) or ""
@@ -80,6 +94,7 @@ def escaped(match):
 
 
 def setup(app):
+    app.add_html_math_renderer("mathml", formula("inline"), formula("block"))
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", keep_underscores, priority=900)  # after numpydoc
     app.connect("autodoc-skip-member", skip_foreign)

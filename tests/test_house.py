@@ -37,10 +37,10 @@ def run(*command, **kwargs):
     )
 
 
-def cli(*args, **env):
+def cli(*args, cwd=None, **env):
     env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", **env}
     env.pop("FORCE_COLOR", None)
-    return run(sys.executable, "-m", "eigenlens.cli", *args, env=env)
+    return run(sys.executable, "-m", "eigenlens.cli", *args, env=env, cwd=cwd)
 
 
 # -------------------------------------------------------------------------------- register
@@ -68,7 +68,7 @@ def test_public_name_is_documented_with_an_example(name):
 
 
 def test_import_is_lazy():
-    heavy = "numpy", "scipy", "sklearn", "numba", "pandas", "rich", "typer"
+    heavy = "numpy", "scipy", "sklearn", "numba", "pandas", "pyarrow", "skops", "rich", "typer"
     code = f"import sys, eigenlens; print(sorted(set({heavy!r}) & set(sys.modules)))"
     result = run(sys.executable, "-c", code)
     assert result.stdout.strip() == "[]", result.stderr
@@ -115,15 +115,18 @@ def test_changelog_knows_the_version():
 
 
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"PYTHONIOENCODING": "ascii"}])
-def test_demo_in_a_pipe(env):
-    result = cli("demo", **env)
+def test_demo_in_a_pipe(env, tmp_path):
+    result = cli("demo", cwd=tmp_path, **env)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
-    for word in ("44.3 %", "95.2 %", "mean concave points", "Solver", "Certificate", "Try next"):
+    page = tmp_path / "breast-cancer-report.html"
+    for word in ("44.3 %", "mean concave points", "Try next", str(page)):
         assert word in result.stdout
     assert "\x1b" not in result.stdout
     assert "…" not in result.stdout  # nothing was cut off
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    lines = [line for line in result.stdout.splitlines() if str(page) not in line]
+    assert max(map(len, lines)) <= 80
+    assert "mean concave points" in page.read_text(encoding="utf-8")
 
 
 def test_what_the_demo_proposes_runs():
@@ -157,7 +160,7 @@ def test_help_does_not_load_the_numerical_packages():
 
 SMOKE = """
 import importlib.util
-for name in ("pytest", "hypothesis", "pandas", "mypy"):
+for name in ("pytest", "hypothesis", "pandas", "mypy", "plotly", "jinja2"):
     assert importlib.util.find_spec(name) is None, f"{name} is here: not a clean environment"
 
 import numpy as np
@@ -198,6 +201,13 @@ def test_wheel_alone_in_a_clean_environment(tmp_path):
     smoke = run(scripts / "python", "-W", "error", "-c", SMOKE, cwd=tmp_path, env=env)
     assert smoke.returncode == 0, smoke.stderr
     assert str(clean) in smoke.stdout
-    shown = run(scripts / "eigenlens", "demo", cwd=tmp_path, env=env)
-    assert shown.returncode == 0, shown.stderr
-    assert "mean concave points" in shown.stdout
+    table = tmp_path / "table.csv"
+    table.write_text("a,b,c\n1,2,3\n2,4,7\n3,5,8\n5,1,2\n")
+    eigenlens_ = scripts / "eigenlens"
+    fitted = run(eigenlens_, "fit", "pca", table, "-o", "m.skops", cwd=tmp_path, env=env)
+    assert fitted.returncode == 0, fitted.stderr
+    scores = run(eigenlens_, "transform", "m.skops", table, cwd=tmp_path, env=env)
+    assert scores.stdout.startswith('"pca0"'), scores.stderr
+    page = run(eigenlens_, "report", table, cwd=tmp_path, env=env)
+    assert page.returncode == 1
+    assert "pip install 'eigenlens[report]'" in page.stderr

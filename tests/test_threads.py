@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -197,3 +198,45 @@ def test_spans_cover_everything_once():
         pieces = threads.spans(n, size)
         assert [i for s in pieces for i in range(s.start, s.stop)] == list(range(n))
         assert all(s.stop - s.start <= size for s in pieces)
+
+
+# ----------------------------------------------------------------------------- ahead
+
+
+def test_ahead_keeps_the_order_and_stays_near():
+    started = []
+
+    def slow(i):
+        started.append(i)
+        time.sleep(0.002 * (i % 3))
+        return i * i
+
+    results = threads.ahead(slow, range(50))
+    assert [next(results) for _ in range(5)] == [0, 1, 4, 9, 16]
+    time.sleep(0.05)
+    assert len(started) <= 5 + 1 + threads.n_threads()  # the rest waits to be asked for
+    assert list(results) == [i * i for i in range(5, 50)]
+
+
+def test_ahead_passes_errors_on_and_stops():
+    def fails(i):
+        if i == 3:
+            raise KeyError("three")
+        return i
+
+    results = threads.ahead(fails, range(1000))
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(KeyError, match="three"):
+        next(results)
+    results = threads.ahead(fails, range(1000))
+    next(results)
+    results.close()  # a caller that has seen enough
+    assert threads.run(lambda i: i, 4) == [0, 1, 2, 3]
+
+
+def test_work_in_parallel_between_results_of_ahead():
+    """The pool serves both: what is ahead never waits for the caller."""
+    total = 0
+    for value in threads.ahead(lambda i: i, range(200)):
+        total += sum(threads.run(lambda j, value=value: value * j, 4))
+    assert total == 6 * sum(range(200))

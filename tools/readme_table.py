@@ -3,35 +3,21 @@
 ``python tools/readme_table.py`` prints it, with ``--write`` puts it into README.md.
 """
 
-import inspect
 import sys
 from pathlib import Path
 
-from sklearn.base import BaseEstimator
-
-import eigenlens
+from eigenlens._register import methods, summary
 
 README = Path(__file__).parents[1] / "README.md"
 START, END = "<!-- methods: made by tools/readme_table.py -->", "<!-- end of methods -->"
 
 
-def estimators() -> dict[str, type]:
-    """Find the estimators in the register, by their public names."""
-    public = {name: getattr(eigenlens, name) for name in eigenlens.__all__}
-    return {
-        name: value
-        for name, value in public.items()
-        if isinstance(value, type) and issubclass(value, BaseEstimator)
-    }
-
-
 def table() -> str:
     """Write one line a method: name, what it finds, the claims it is tested for."""
     lines = ["| method | what it finds | tested promises |", "|---|---|---|"]
-    for name, cls in estimators().items():
-        summary = inspect.getdoc(cls).splitlines()[0].rstrip(".")
-        claims = ", ".join(sorted(cls.claims)).replace("_", " ")
-        lines.append(f"| `{name}` | {summary} | {claims} |")
+    for name, method in methods().items():
+        claims = ", ".join(sorted(method.claims)).replace("_", " ")
+        lines.append(f"| `{name}` | {summary(method)} | {claims} |")
     return "\n".join(lines)
 
 

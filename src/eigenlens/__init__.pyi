@@ -1,9 +1,16 @@
 from . import measure as measure
 from . import select as select
+from .data.blocks import Blocks as Blocks
+from .data.errors import DataError as DataError
+from .data.files import open as open
 from .estimators.incremental_pca import IncrementalPCA as IncrementalPCA
 from .estimators.pca import PCA as PCA
 from .measure.covariance import correlation as correlation
 from .measure.covariance import covariance as covariance
 from .ops.moments import Moments as Moments
+from .persist import ModelFileError as ModelFileError
+from .persist import load as load
+from .persist import save as save
+from .report.report import Report as Report
 
 __version__: str

@@ -21,6 +21,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._compat import CallbackSupportMixin, fit_context, with_callbacks
+from .data.blocks import WHOLE_BYTES, Blocks
 from .ops.finite import NonFiniteError
 from .ops.signs import fix_signs
 from .ops.weights import weighted_rows
@@ -75,8 +76,9 @@ class Estimator(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data, one row a sample. It is never written to.
+        X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
+            The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
+            is taken with its names, and in blocks if it is large and the method can.
         y : Ignored
             Present for the conventions of pipelines.
 
@@ -89,7 +91,8 @@ class Estimator(
     def _fit(self, X: ArrayLike, y: object, sample_weight: ArrayLike | None = None) -> Self:
         """Do what `fit` says; classes whose mathematics has a place for weights pass them on."""
         self._forget()
-        X = self._check(X, reset=True, ensure_all_finite=False, ensure_min_samples=2)
+        whole = sample_weight is not None
+        X = self._check(X, reset=True, whole=whole, ensure_all_finite=False, ensure_min_samples=2)
         rows, weight = weighted_rows(X, sample_weight)
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -117,8 +120,12 @@ class Estimator(
         for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
             delattr(self, name)
 
-    def _check(self, X: Any, **rules: Any) -> Any:
-        """Return `X` checked and as floats, without a copy where it has them already."""
+    def _check(self, X: Any, *, reset: bool, whole: bool = True, **rules: Any) -> Any:
+        """Return `X` checked and as floats, without a copy where it has them already.
+
+        A table in blocks is read, unless it is large, need not be `whole`, and the class fits
+        blocks.
+        """
         rules = {
             "dtype": [np.float64, np.float32],
             "accept_sparse": ("csr", "csc"),
@@ -126,8 +133,10 @@ class Estimator(
         } | rules
         if not self.__sklearn_tags__().input_tags.sparse:
             rules["accept_sparse"] = False
+        if isinstance(X, Blocks):
+            return self._check_blocks(X, reset, whole, rules)
         try:
-            return validate_data(self, X, **rules)
+            return validate_data(self, X, reset=reset, **rules)
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
@@ -136,15 +145,29 @@ class Estimator(
                 "columns, or encode them, for example with sklearn.preprocessing.OneHotEncoder."
             ) from None
 
+    def _check_blocks(self, blocks: Blocks, reset: bool, whole: bool, rules: Any) -> Any:
+        """Do what `_check` says for a table in blocks, whose columns go by their names."""
+        if reset:
+            self.n_features_in_ = len(blocks.names)
+            self.feature_names_in_ = np.asarray(blocks.names, dtype=object)
+            if not whole and blocks.nbytes > WHOLE_BYTES and self._fits_blocks():
+                return blocks
+        elif hasattr(self, "feature_names_in_"):
+            blocks = blocks.select(self.feature_names_in_)
+        return check_array(blocks.read(), estimator=self, input_name="X", **rules)
+
+    def _fits_blocks(self) -> bool:
+        """Whether `_solve` takes a table in blocks, with the parameters as they are."""
+        return False
+
     def _ensure_all_finite(self) -> bool | Literal["allow-nan"]:
         """Return what scikit-learn's checks call `ensure_all_finite`."""
         return True
 
     def _explain_non_finite(self, X: Any) -> NoReturn:
-        finite = self._ensure_all_finite()
-        check_array(  # says what is in X, NaN or inf
-            X, accept_sparse=True, ensure_all_finite=finite, estimator=self, input_name="X"
-        )
+        rules = {"accept_sparse": True, "ensure_all_finite": self._ensure_all_finite()}
+        for part in X if isinstance(X, Blocks) else [X]:
+            check_array(part, estimator=self, input_name="X", **rules)  # says what is in it
         raise ValueError(
             f"X holds values so large that their squares overflow {X.dtype}. "
             "Divide X by a constant first, for example by np.abs(X).max()."

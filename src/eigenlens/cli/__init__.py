@@ -6,11 +6,19 @@ wait for the numerical packages.
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from eigenlens.cli.demo import demo
+from ._run import run
+from .demo import demo
+from .fit import fit
+from .inspect import inspect
+from .methods import methods
+from .rank import rank
+from .report import report
+from .transform import inverse, transform
 
 # Plain text instead of typer's panels: a mistake gets three short lines, and help looks the same
 # in a terminal, in a pipe and in a log.
@@ -22,7 +30,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
+app.command()(report)
+app.add_typer(fit, name="fit")
+for command in (transform, inverse, inspect, rank, methods, demo):
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:
@@ -38,10 +49,13 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,  # taken out of the arguments before they come here
 ) -> None:
     pass
 
 
 def main() -> None:
     """Run the command line; the entry point of the ``eigenlens`` script."""
-    app(prog_name="eigenlens")
+    sys.exit(run(app, sys.argv[1:]))

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, fitting
 from ..ops.centred import product
-from ..ops.weights import mass_of
 from ..solvers import ppca
 from ..solvers.solution import Solution
 
@@ -64,8 +63,9 @@ class GaussianSpectrum(Estimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data, one row a sample. It is never written to.
+        X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
+            The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
+            is taken with its names, and in blocks if it is large and the method can.
         y : Ignored
             Present for the conventions of pipelines.
         sample_weight : array-like of shape (n_samples,), optional
@@ -246,9 +246,9 @@ def has_holes(X: NDArray | sparse.csr_array) -> bool:
     return bool(values.size) and bool(np.isnan(values.min()))
 
 
-def require_more_than_one(n: int, weight: NDArray | None) -> None:
-    """Raise if the weights add up to too little for a variance."""
-    if (mass := mass_of(n, weight)) <= 1:
+def require_more_than_one(mass: float) -> None:
+    """Raise if the weights of the rows add up to too little for a variance."""
+    if mass <= 1:
         raise ValueError(
             f"The weights of the rows add up to {mass:g}, and a variance needs more than 1. "
             "Give more rows, or weights that say how often each row counts."

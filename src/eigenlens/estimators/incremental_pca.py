@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import fitting
 from .._compat import Interval, RealNotInt, StrOptions
+from ..data.blocks import Blocks
 from ..ops.finite import NonFiniteError
 from ..ops.moments import Moments
 from ..ops.truncated import TruncatedMoments
@@ -131,10 +132,14 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Spectral:
-        require_more_than_one(X.shape[0], weight)
-        self._begin(X.shape[1])
-        self._add(X, weight)
+        self._begin(self.n_features_in_)
+        for block in X if isinstance(X, Blocks) else [X]:
+            self._add(block, weight)
+        require_more_than_one(self._moments.mass)
         return self._solution(rng)
+
+    def _fits_blocks(self) -> bool:
+        return True
 
     @fitting
     def partial_fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._compat import Interval, RealNotInt, StrOptions
+from ..data.blocks import WHOLE_BYTES, Blocks
 from ..ops.finite import NonFiniteError
+from ..ops.moments import Moments
+from ..ops.weights import mass_of
 from ..select import RULES, rank_of
 from ..solvers import eigh, krylov, ppca, svd
 from ..solvers.solution import Monitor
@@ -188,10 +192,13 @@ class PCA(GaussianSpectrum):
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Spectral:
-        require_more_than_one(X.shape[0], weight)
-        holes = self.missing == "em" and has_holes(X)
-        solve = self._solve_holes if holes else self._solve_whole
-        solution = solve(X, weight, rng, monitor)
+        if isinstance(X, Blocks):
+            solution = self._solve_blocks(X, rng)
+        else:
+            require_more_than_one(mass_of(X.shape[0], weight))
+            holes = self.missing == "em" and has_holes(X)
+            solve = self._solve_holes if holes else self._solve_whole
+            solution = solve(X, weight, rng, monitor)
         if solution.total_variance == 0:
             raise ValueError(
                 "Every column of X is constant: there is no variance to explain. "
@@ -199,12 +206,34 @@ class PCA(GaussianSpectrum):
             )
         return solution
 
+    def _fits_blocks(self) -> bool:
+        d, k = self.n_features_in_, self.n_components
+        return (
+            self.svd_solver in ("auto", "covariance_eigh")
+            and self.missing == "error"
+            and not (isinstance(k, str) and k in RULES)
+            and 8 * d**2 <= WHOLE_BYTES
+        )
+
+    def _solve_blocks(self, X: Iterable[Any], rng: np.random.Generator) -> Spectral:
+        """Read the table once, and solve the eigenproblem of its scatter."""
+        moments = Moments.over(X)
+        require_more_than_one(moments.mass)
+        shape = moments.count, len(moments.mean)
+        self._require_suited("covariance_eigh", shape, self.n_components)
+        rank = rank_of(self.n_components, moments.count, min(shape))
+        tol = max(self.tol, default_tol(moments.dtype))
+        return eigh.from_moments(moments, rank, rng=rng, tol=tol)
+
     def _solve_whole(
         self, X: Any, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Spectral:
         """Call the solver that is asked for, or the quickest."""
         asked = self._ruled(X, weight, rng)
-        solver = self._settle_solver(X, asked)
+        solver = self.svd_solver
+        if solver == "auto":
+            solver = choose_solver(X.shape, asked, sparse=sparse.issparse(X))
+        self._require_suited(solver, X.shape, asked)
         limit = min(X.shape) - (solver == "arpack")
         rank = rank_of(asked, X.shape[0], limit)
         tol = max(self.tol, default_tol(X.dtype))
@@ -276,12 +305,9 @@ class PCA(GaussianSpectrum):
             return rule
         return len(svd.solve(X, rule, weight=weight, tol=0.0).components)
 
-    def _settle_solver(self, X: Any, k: Any) -> str:
-        """Return the solver to use, after checking that it suits X and k components."""
-        shape, limit = X.shape, min(X.shape)
-        solver = self.svd_solver
-        if solver == "auto":
-            solver = choose_solver(shape, k, sparse=sparse.issparse(X))
+    def _require_suited(self, solver: str, shape: tuple[int, int], k: Any) -> None:
+        """Raise unless the solver can find k components of a table of that shape."""
+        limit = min(shape)
         if k == "mle":
             if solver in ("arpack", "randomized"):
                 raise ValueError(
@@ -303,7 +329,6 @@ class PCA(GaussianSpectrum):
             if solver == "arpack" and k == limit:
                 remedy = "Take svd_solver='auto' for all components."
                 raise ValueError(f"{given} strictly less than {bound}. {remedy}")
-        return solver
 
     def _check(self, X: Any, **rules: Any) -> Any:
         if sparse.issparse(X) and self.svd_solver in ("full", "randomized"):

@@ -12,6 +12,7 @@ changes nothing but rounding.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -94,6 +95,14 @@ class Moments(Centre):
         self.mean, self._tail, self.scatter = moments(X, weight)
         self.dtype = X.dtype
         require_finite(self.mean, float(np.trace(self.scatter)))
+        return self
+
+    @classmethod
+    def over(cls, blocks: Iterable[Table]) -> Self:
+        """Return the moments of checked rows that come in blocks."""
+        self = cls()
+        for block in blocks:
+            self.add(block)
         return self
 
     def update(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import cache
@@ -26,10 +27,11 @@ import scipy.linalg  # noqa: F401  loads scipy's BLAS, which the controller belo
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Scratch", "blas_for", "n_threads", "run", "serial_blas", "spans"]
+__all__ = ["Scratch", "ahead", "blas_for", "n_threads", "run", "serial_blas", "spans"]
 
 LARGE = 1e9  # operations from which BLAS's own threads pay
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -154,6 +156,37 @@ def run(task: Callable[[int], T], count: int) -> list[T]:
         return _in_pool(task, count, workers)
 
 
+def ahead(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """Yield ``function(item)`` for each item, in order, computed by the pool ahead of the caller.
+
+    As many results are under way as there are threads, so that memory stays bounded.
+    """
+    workers = n_threads()
+    if workers == 1 or getattr(_worker, "busy", False):
+        yield from map(function, items)
+        return
+    pool = _pool()
+    under_way: deque[Future[T]] = deque()
+    try:
+        for item in items:
+            under_way.append(pool.submit(copy_context().run, function, item))
+            if len(under_way) > workers:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:  # also when the caller has seen enough
+        for future in under_way:
+            future.cancel()
+        wait(under_way)
+
+
+def _pool() -> ThreadPoolExecutor:
+    with _hold.lock:
+        if _hold.pool is None:
+            _hold.pool = ThreadPoolExecutor(_cores(), thread_name_prefix="eigenlens")
+        return _hold.pool
+
+
 def _in_pool(task: Callable[[int], T], count: int, workers: int) -> list[T]:
     results: list[Any] = [None] * count
     todo = iter(range(count))  # next() of a range iterator is atomic under the GIL
@@ -173,10 +206,7 @@ def _in_pool(task: Callable[[int], T], count: int, workers: int) -> list[T]:
             _worker.busy = True
         work()
 
-    with _hold.lock:
-        if _hold.pool is None:
-            _hold.pool = ThreadPoolExecutor(_cores(), thread_name_prefix="eigenlens")
-        pool = _hold.pool
+    pool = _pool()
     # numpy's error state is part of the context, and must be the caller's in every thread
     futures = [pool.submit(copy_context().run, hired) for _ in range(workers - 1)]
     _worker.busy = True

@@ -7,9 +7,10 @@
 
 Layer 0 is scikit-learn's own ``check_estimator``. Layer 1 holds for every estimator: what a call
 may touch (``purity``), the same numbers whichever way the data come (``numbers``), names, errors,
-history and callbacks (``manners``). Layer 2 (``claims``) has a check for each promise that a class
-may make. A class is excused from a check only by its `excused`, with a reason. ``faulty`` has
-estimators with one fault each, on which the checks are tested.
+history and callbacks (``manners``), the way through files and the shell (``files``). Layer 2
+(``claims``) has a check for each promise that a class may make. A class is excused from a check
+only by its `excused`, with a reason. ``faulty`` has estimators with one fault each, on which the
+checks are tested.
 
 In a test file::
 

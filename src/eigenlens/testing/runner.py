@@ -10,10 +10,8 @@ from unittest import SkipTest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-import eigenlens
-
-from .._base import Estimator
-from . import claims, manners, numbers, purity  # noqa: F401  they enter their checks
+from .._register import methods
+from . import claims, files, manners, numbers, purity  # noqa: F401  they enter their checks
 from .register import CLAIM_CHECKS, LAYER1, SMALL, Check, Shape
 
 __all__ = ["ContractError", "check_estimator", "contract", "estimators", "parametrize"]
@@ -34,10 +32,7 @@ def estimators() -> list[Any]:
     >>> "PCA" in {type(estimator).__name__ for estimator in estimators()}
     True
     """
-    names = eigenlens.__all__  # type: ignore[attr-defined]  # made from the stub, not in it
-    public = [getattr(eigenlens, name) for name in names]
-    classes = [item for item in public if isinstance(item, type) and issubclass(item, Estimator)]
-    return [kind() for kind in classes]
+    return [kind() for kind in methods().values()]
 
 
 def contract(

@@ -5,7 +5,7 @@ A check that no fault can fail is no check. Each class is a sound PCA but for th
 
 from __future__ import annotations
 
-from . import claims, manners, numbers, purity  # noqa: F401  they enter their faults
+from . import claims, files, manners, numbers, purity  # noqa: F401  they enter their faults
 from .register import FAULTS, Fault
 
 __all__ = ["FAULTS", "Fault"]

@@ -1,0 +1,72 @@
+"""The table that a command works on, from a file or from standard input."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import eigenlens
+
+from ._options import names_in
+
+if TYPE_CHECKING:
+    from eigenlens.data.blocks import Blocks
+
+__all__ = ["file", "table"]
+
+ENDINGS = {
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+    b"\x93NUMPY": ".npy",
+    b"PK\x03\x04": ".npz",
+    b"%%MatrixMarket": ".mtx",
+    b"\x1f\x8b": ".csv.gz",
+}
+
+
+@contextmanager
+def file(name: str) -> Iterator[Path]:
+    """Yield the path of a file; ``-`` is standard input, kept on disk to be read more than once."""
+    if name != "-":
+        yield Path(name)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        head = sys.stdin.buffer.read(16)
+        endings = [ending for magic, ending in ENDINGS.items() if head.startswith(magic)]
+        path = Path(folder, "standard input" + (endings or [".csv"])[0])
+        with path.open("wb") as copy:
+            copy.write(head)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield path
+
+
+@contextmanager
+def table(
+    data: str,
+    *,
+    columns: list[str] | None,
+    drop: list[str] | None,
+    encode: list[str] | None,
+    encoding: str,
+    target: str | None = None,
+) -> Iterator[tuple[Blocks, Any]]:
+    """Yield the columns that the options name, and the target column or None."""
+    dropped, encoded = names_in(drop), names_in(encode)
+    with file(data) as path:
+        classes = None
+        if target is not None:
+            classes = eigenlens.open(path, encoding=encoding).column(target)
+            dropped.append(target)
+        chosen = eigenlens.open(
+            path,
+            columns=names_in(columns) or None,
+            drop=dropped,
+            encode=True if encoded == ["all"] else encoded,
+            encoding=encoding,
+        )
+        yield chosen, classes

@@ -1,0 +1,73 @@
+"""``eigenlens report DATA``: what is in a table, as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._options import Columns, Data, Drop, Encode, Encoding, Json, Scale, Seed, Target, names_in
+
+__all__ = ["report"]
+
+Page = Annotated[
+    str | None,
+    typer.Option("-o", "--output", metavar="FILE", help="The page, .html, or its numbers, .json."),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--methods", metavar="NAMES", help="Methods to run, separated by commas."),
+]
+
+
+def report(
+    data: Data,
+    output: Page = None,
+    methods: Only = None,
+    scale: Scale = "standard",
+    target: Target = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    encode: Encode = None,
+    encoding: Encoding = "utf8",
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Write a page that shows what is in a table."""
+    from eigenlens.report.report import Report, require_savable
+
+    from . import _methods
+    from ._progress import Progress
+    from ._tables import table
+
+    wanted = [_methods.find(name) or name for name in names_in(methods)]
+    known = _methods.by_command()
+    for name in wanted:
+        if name not in known:
+            raise typer.BadParameter(_methods.unknown(name))
+    stem = "table" if data == "-" else Path(data).stem
+    output = output or f"{stem}-report.html"
+    require_savable(output)
+    with (
+        Progress("report") as progress,
+        table(
+            data, columns=columns, drop=drop, encode=encode, encoding=encoding, target=target
+        ) as (blocks, classes),
+    ):
+        page = Report.of(
+            progress.rows(blocks),
+            target=classes,
+            title=stem,
+            scale=scale,
+            methods=[known[name].__name__ for name in wanted] or "all",
+            random_state=seed,
+            callbacks=[progress],
+        )
+    if json:
+        typer.echo(page.to_json())
+        return
+    page.save(output)
+    for finding in page.findings:
+        typer.echo(f"- {finding}")
+    typer.echo(f"\nThe page: {output}")

@@ -1,0 +1,243 @@
+"""Blocks of numbers from Arrow record batches: which columns are numbers, and how they become so.
+
+A source gives a schema and streams of batches; this file knows neither files nor formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .blocks import Blocks, explain_missing
+from .errors import DataError
+
+__all__ = ["ArrowBlocks", "Source", "kind_of", "numbers_of"]
+
+FEW_VALUES = 50  # a text column with more distinct values names its rows rather than a class
+MOST_VALUES = 1000  # columns that one text column may become
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file whose columns can be read again and again.
+
+    Attributes
+    ----------
+    path : str
+        What errors call it.
+    schema : pyarrow.Schema
+    batches : callable
+        From the names of columns to an iterator of record batches with them.
+    n_rows : int or None
+        None if the file does not say.
+    nbytes : int
+        About the bytes that all numbers take in memory.
+    row_names : str or None
+        A column that only numbers or names the rows.
+    """
+
+    path: str
+    schema: pa.Schema
+    batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    n_rows: int | None
+    nbytes: int
+    row_names: str | None = None
+
+    def kinds(self) -> dict[str, str]:
+        """Return the kind of each column: number, text, date, row names, or its Arrow type."""
+        kinds = {field.name: kind_of(field.type) for field in self.schema}
+        if self.row_names is not None:
+            kinds[self.row_names] = "row names"
+        return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A column of the table: one of the file, or whether that one has a value."""
+
+    name: str
+    column: str
+    value: str | None = None
+
+
+class ArrowBlocks(Blocks):
+    """Blocks of the picked columns of a source."""
+
+    def __init__(self, source: Source, picks: Sequence[Pick]) -> None:
+        self.source = source
+        self.picks = tuple(picks)
+        self.names = tuple(pick.name for pick in self.picks)
+        self.path = source.path
+        taken = {pick.column for pick in self.picks}
+        kinds = source.kinds()
+        self.left_out: Mapping[str, str] = {
+            name: kind for name, kind in kinds.items() if kind != "number" and name not in taken
+        }
+        self.nbytes = source.nbytes * len(self.picks) // max(1, len(source.schema))
+        types = [source.schema.field(pick.column).type for pick in self.picks]
+        narrow = all(pa.types.is_float32(t) or pa.types.is_float16(t) for t in types)
+        self.dtype = np.dtype(np.float32 if narrow else np.float64)
+        self._n_rows = source.n_rows
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        *,
+        columns: Iterable[str] | None = None,
+        drop: Iterable[str] = (),
+        encode: bool | Iterable[str] = False,
+    ) -> ArrowBlocks:
+        """Return the columns asked for: all that are numbers, unless `columns` names others."""
+        kinds = source.kinds()
+        dropped = set(drop)
+        encoded = set() if isinstance(encode, bool) else set(encode)
+        for name in (*dropped, *encoded, *(columns := [*columns] if columns else [])):
+            if name not in kinds:
+                explain_missing(name, kinds, source.path)
+        chosen = [name for name in columns or kinds if name not in dropped]
+        wanted = set(columns) | encoded
+        picks: list[Pick] = []
+        for name in chosen:
+            if kinds[name] == "number":
+                picks.append(Pick(name, name))
+            elif kinds[name] == "text" and (encode is True or name in encoded):
+                picks += _indicators(source, name, required=name in wanted)
+            elif name in wanted:
+                raise DataError(
+                    f"Column {name!r} of {source.path} holds {kinds[name]}, not numbers. "
+                    f"Encode it if it names classes, or leave it out."
+                )
+        if not picks:
+            raise DataError(_no_numbers(source.path, {name: kinds[name] for name in chosen}))
+        return cls(source, picks)
+
+    def __iter__(self) -> Iterator[NDArray]:
+        columns = list(dict.fromkeys(pick.column for pick in self.picks))
+        count = 0
+        for batch in self.source.batches(columns):
+            if batch.num_rows:
+                count += batch.num_rows
+                yield self._array(batch)
+        self._n_rows = count
+
+    def _array(self, batch: pa.RecordBatch) -> NDArray:
+        out = np.empty((batch.num_rows, len(self.picks)), self.dtype)
+        for j, pick in enumerate(self.picks):
+            out[:, j] = numbers_of(batch.column(pick.column), pick.value)
+        return out
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        if self._n_rows is None:
+            column = self.picks[0].column
+            self._n_rows = sum(batch.num_rows for batch in self.source.batches([column]))
+        return self._n_rows
+
+    def select(self, names: Iterable[str]) -> Blocks:
+        """Return the table of the columns `names`, in that order.
+
+        A name such as ``colour=red`` that is no column says where the text column ``colour`` holds
+        ``red``, so that a table encoded in one file is found again in another.
+        """
+        kinds = self.source.kinds()
+        return ArrowBlocks(self.source, [_pick(name, kinds, self.path) for name in names])
+
+    def column(self, name: str) -> NDArray:
+        """Return one whole column of the file, numbers or text.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Text as objects, with None for holes.
+        """
+        kinds = self.source.kinds()
+        if name not in kinds:
+            explain_missing(name, kinds, self.path)
+        batches = [batch.column(name) for batch in self.source.batches([name])]
+        if kinds[name] == "number":
+            return np.concatenate([numbers_of(part) for part in batches])
+        return np.concatenate([_texts(part).to_numpy(zero_copy_only=False) for part in batches])
+
+
+def kind_of(type_: pa.DataType) -> str:
+    """Return what an Arrow type holds: number, text, date, or the type itself in words."""
+    is_ = pa.types
+    if isinstance(type_, pa.DictionaryType):
+        return kind_of(type_.value_type)
+    if any(
+        test(type_)
+        for test in (is_.is_integer, is_.is_floating, is_.is_decimal, is_.is_boolean, is_.is_null)
+    ):
+        return "number"
+    if is_.is_string(type_) or is_.is_large_string(type_) or is_.is_string_view(type_):
+        return "text"
+    if is_.is_temporal(type_):
+        return "date"
+    return str(type_)
+
+
+def _pick(name: str, kinds: Mapping[str, str], path: str) -> Pick:
+    if kinds.get(name) == "number":
+        return Pick(name, name)
+    column, _, value = name.partition("=")
+    while value and column not in kinds:  # the name of the column may have a sign of its own
+        more, _, value = value.partition("=")
+        column = f"{column}={more}"
+    if value and kinds[column] == "text":
+        return Pick(name, column, value)
+    if name not in kinds:
+        explain_missing(name, kinds, path)
+    raise DataError(
+        f"Column {name!r} of {path} holds {kinds[name]}, where numbers are expected. Look for "
+        "entries that are not numbers, and correct or empty them."
+    )
+
+
+def _indicators(source: Source, column: str, *, required: bool) -> list[Pick]:
+    """Return a column for each value of a text column, or none if it has too many."""
+    values: set[str] = set()
+    for batch in source.batches([column]):
+        values.update(_texts(batch.column(column)).drop_null().unique().to_pylist())
+        if len(values) > (MOST_VALUES if required else FEW_VALUES):
+            if not required:
+                return []
+            raise DataError(
+                f"Text column {column!r} of {source.path} has more than {MOST_VALUES} different "
+                "values, too many to encode. Leave it out."
+            )
+    return [Pick(f"{column}={value}", column, value) for value in sorted(values)]
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    return values.cast(pa.string())
+
+
+def numbers_of(values: pa.Array, equal_to: str | None = None) -> Any:
+    """Return an Arrow column as numbers, NaN for holes; or 1 where it holds a text, else 0."""
+    if equal_to is not None:
+        values = pc.equal(_texts(values), equal_to)
+    if isinstance(values, pa.DictionaryArray):
+        values = values.dictionary_decode()
+    if not pa.types.is_floating(values.type):
+        values = values.cast(pa.float64(), safe=False)  # whole numbers past 2^53 are rounded
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _no_numbers(path: str, kinds: Mapping[str, str]) -> str:
+    if not kinds:
+        return f"No column of {path} is left. Name fewer to leave out."
+    shown = ", ".join(f"{name} ({kind})" for name, kind in list(kinds.items())[:5])
+    more = f" and {len(kinds) - 5} more" if len(kinds) > 5 else ""
+    return f"{path} has no column of numbers: {shown}{more}. Encode the text that names classes."

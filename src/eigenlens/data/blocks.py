@@ -1,0 +1,266 @@
+"""Rows of a table of numbers, a block at a time."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from .errors import DataError
+
+__all__ = ["ArrayBlocks", "Blocks", "Mapped", "explain_missing"]
+
+BLOCK_BYTES = 1 << 22  # of a block of rows: small beside any machine, large beside a call
+WHOLE_BYTES = 1 << 28  # tables up to this size are read whole where that is simpler
+MEMORY_SHARE = 0.5  # of the machine's memory that one table may take
+
+
+class Blocks(ABC):
+    """A named table of numbers whose rows come in blocks.
+
+    Iterating reads the table once from its beginning; it can be iterated again. Holes are NaN. What
+    :func:`eigenlens.open` returns; estimators take it in place of an array.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns.
+    path : str
+        Where the table comes from.
+    left_out : dict of str to str
+        Columns of the file that are not numbers and so are not in the table, with their kind.
+    nbytes : int
+        About the bytes that the whole table takes in memory.
+    dtype : numpy.dtype
+        Of the blocks, float32 or float64.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> import eigenlens
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> np.save(pathlib.Path(folder.name, "big.npy"), np.arange(300_000.0).reshape(-1, 3))
+    >>> table = eigenlens.open(pathlib.Path(folder.name, "big.npy"))
+    >>> isinstance(table, eigenlens.Blocks), table.names, table.shape
+    (True, ('x0', 'x1', 'x2'), (100000, 3))
+    >>> sum(block.sum(axis=0) for block in table) / len(table)
+    array([149998.5, 149999.5, 150000.5])
+    >>> del table; folder.cleanup()
+    """
+
+    names: tuple[str, ...]
+    path: str
+    left_out: Mapping[str, str]
+    nbytes: int
+    dtype: np.dtype
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the rows in blocks: 2-D arrays of floats, or sparse ones."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows. A file that does not say it is read once to count them."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, len(self.names)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray:
+        table = self.read()
+        return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=dtype)
+
+    def read(self) -> Any:
+        """Return the whole table, as one array or sparse array.
+
+        Returns
+        -------
+        {ndarray, csr_array} of shape (n_rows, n_columns)
+        """
+        self._require_memory()
+        blocks = list(self)
+        if not blocks:
+            return np.empty((0, len(self.names)))
+        if sparse.issparse(blocks[0]):
+            return sparse.vstack(blocks, format="csr")
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def _require_memory(self) -> None:
+        if not hasattr(os, "sysconf"):  # Windows
+            return
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if self.nbytes > MEMORY_SHARE * memory:
+            raise DataError(
+                f"{self.path} takes about {self.nbytes / 1e9:.0f} GB as a whole, and this machine "
+                f"has {memory / 1e9:.0f} GB. Take fewer columns, a sample of the rows, or a method "
+                "that reads in blocks, such as PCA with a number of components."
+            )
+
+    def select(self, names: Iterable[str]) -> Blocks:
+        """Return the table of the columns `names`, in that order.
+
+        Parameters
+        ----------
+        names : iterable of str
+
+        Returns
+        -------
+        Blocks
+        """
+        wanted = tuple(names)
+        if missing := [name for name in wanted if name not in self.names]:
+            explain_missing(missing[0], self.names, self.path)
+        place = {name: j for j, name in enumerate(self.names)}
+        columns = [place[name] for name in wanted]
+        return self.map(lambda block: block[:, columns], wanted)
+
+    def column(self, name: str) -> NDArray:
+        """Return one whole column, as an array of n_rows.
+
+        Parameters
+        ----------
+        name : str
+        """
+        values = self.select([name]).read()
+        return np.asarray(values.toarray() if sparse.issparse(values) else values).ravel()
+
+    def map(
+        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+    ) -> Blocks:
+        """Return the table that `function` makes of each block, when it is read.
+
+        Parameters
+        ----------
+        function : callable
+            From a block of rows to a block of as many rows.
+        names : sequence of str, optional
+            Of the new columns, if they are others.
+
+        Returns
+        -------
+        Blocks
+        """
+        return Mapped(self, function, self.names if names is None else tuple(names))
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[NDArray, Any]:
+        """Return `n` rows drawn without replacement, and their numbers, in one pass.
+
+        Parameters
+        ----------
+        n : int
+            All rows are returned if there are fewer.
+        rng : Generator
+
+        Returns
+        -------
+        numbers : ndarray of int
+            Which rows, in order.
+        rows : {ndarray, csr_array}
+        """
+        keys: NDArray = np.empty(0)  # the n rows with the smallest random keys
+        numbers: NDArray = np.empty(0, dtype=np.int64)
+        kept: Any = None
+        start = 0
+        for block in self:
+            stop = start + block.shape[0]
+            keys = np.concatenate([keys, rng.random(block.shape[0])])
+            numbers = np.concatenate([numbers, np.arange(start, stop)])
+            kept = block if kept is None else _stack(kept, block)
+            if len(keys) > 2 * n:  # not at every block: thinning copies what is kept
+                keys, numbers, kept = _smallest(n, keys, numbers, kept)
+            start = stop
+        if kept is None:
+            return numbers, np.empty((0, len(self.names)))
+        keys, numbers, kept = _smallest(n, keys, numbers, kept)
+        order = np.argsort(numbers)
+        return numbers[order], kept[order]
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self.names[:3]) + (", ..." if len(self.names) > 3 else "")
+        out = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        return f"{type(self).__name__}({self.path!r}, {len(self.names)} columns: {columns}{out})"
+
+
+def _stack(above: Any, below: Any) -> Any:
+    if sparse.issparse(above):
+        return sparse.vstack([above, below], format="csr")
+    return np.concatenate([above, below])
+
+
+def _smallest(n: int, keys: NDArray, numbers: NDArray, rows: Any) -> tuple[NDArray, NDArray, Any]:
+    if len(keys) <= n:
+        return keys, numbers, rows
+    best = np.argpartition(keys, n)[:n]
+    return keys[best], numbers[best], rows[best]
+
+
+class ArrayBlocks(Blocks):
+    """Blocks of an array in memory or mapped from a file, dense or sparse."""
+
+    def __init__(self, array: Any, names: Sequence[str] | None = None, path: str = "array") -> None:
+        self.array = array
+        self.path = path
+        self.left_out: Mapping[str, str] = {}
+        n, d = array.shape
+        self.names = tuple(f"x{j}" for j in range(d)) if names is None else tuple(names)
+        self.nbytes = array.nnz * 12 if sparse.issparse(array) else n * d * 8
+        floats = array.dtype in (np.float32, np.float64)
+        self.dtype = array.dtype if floats else np.dtype(np.float64)
+        self._rows = max(1, BLOCK_BYTES * n // max(1, self.nbytes))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.array.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, self.n_rows, self._rows):
+            block = self.array[start : start + self._rows]
+            if sparse.issparse(block):
+                yield block.astype(self.dtype)
+            else:
+                yield np.asarray(block, dtype=self.dtype)
+
+
+class Mapped(Blocks):
+    """Blocks of another table, each passed through a function."""
+
+    def __init__(
+        self, base: Blocks, function: Callable[[NDArray], NDArray], names: tuple[str, ...]
+    ) -> None:
+        self.base = base
+        self.function = function
+        self.names = names
+        self.path = base.path
+        self.left_out = base.left_out
+        self.nbytes = base.nbytes * len(names) // max(1, len(base.names))
+        self.dtype = base.dtype
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.base.n_rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.function, self.base)
+
+
+def explain_missing(name: str, names: Iterable[str], path: str) -> NoReturn:
+    """Raise the error for a column that is not there, with the nearest that is."""
+    names = list(names)
+    near = get_close_matches(name, names, n=1)
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    remedy = f"Did you mean {near[0]!r}?" if near else f"It has: {shown}."
+    raise DataError(f"{path} has no column {name!r}. {remedy}")

@@ -1,0 +1,249 @@
+"""CSV and its relatives: dialect and header from the head, rows parsed by pyarrow in parallel."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv
+
+from .._text import unique
+from ..ops import threads
+from .arrow import Source
+from .errors import DataError
+
+__all__ = ["read_delimited"]
+
+HEAD = 1 << 16  # bytes that the dialect is found from
+BLOCK = 1 << 20  # bytes of text that are converted at a time
+LONGEST = 1 << 26  # bytes that one row may have
+DELIMITERS = ",;\t|"
+NUMBER = re.compile(r"\s*[-+]?((\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?|nan|inf)\s*$", re.IGNORECASE)
+COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?$")
+HOLES = ["", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the text is cut into cells."""
+
+    names: list[str]
+    delimiter: str
+    decimal: str
+    skip: int  # lines of the header
+    row_names: str | None
+    newline: bytes
+
+
+class Chunk(NamedTuple):
+    """Some lines of text, and the number of the first."""
+
+    text: bytes
+    line: int
+
+
+def read_delimited(path: Path, name: str, delimiter: str | None, encoding: str) -> Source:
+    """Return the source of a file of text, named `name` in errors."""
+    dialect = _dialect(_head(path, name, encoding), delimiter)
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        types = {column: schema.field(column).type for column in columns}
+        parse = partial(_parse, name=name, dialect=dialect, types=types)
+        return threads.ahead(parse, _chunks(path, name, dialect, encoding))
+
+    first = next(_chunks(path, name, dialect, encoding), None)
+    if first is None or not (sample := _parse(first, name, dialect)).num_rows:
+        raise DataError(f"{name} has no rows. Give a file with rows of numbers.")
+    schema = pa.schema([(field.name, _stable(field.type)) for field in sample.schema])
+    size = path.stat().st_size * (4 if _compression(path) else 1)
+    return Source(name, schema, batches, None, size, dialect.row_names)
+
+
+def _chunks(path: Path, name: str, dialect: Dialect, encoding: str) -> Iterator[Chunk]:
+    """Yield the rows as text in UTF-8, some lines at a time.
+
+    A line ends outside of quotes: where the number of quotes so far is even.
+    """
+    rest, line = b"", 1
+    with pa.input_stream(str(path), compression=_compression(path)) as stream:
+        for block in _in_utf8(stream, name, encoding):
+            rest += block
+            cut = rest.rfind(dialect.newline) + 1
+            if cut == 0 or rest.count(b'"', 0, cut) % 2:
+                if len(rest) > LONGEST:
+                    raise DataError(
+                        f'{name}, line {line}: a quote (") is opened and not closed. '
+                        "Close it, or take it out."
+                    )
+                continue
+            yield from _without_header(Chunk(rest[:cut], line), dialect)
+            line += rest.count(dialect.newline, 0, cut)
+            rest = rest[cut:]
+    if rest:
+        yield from _without_header(Chunk(rest, line), dialect)
+
+
+def _without_header(chunk: Chunk, dialect: Dialect) -> Iterator[Chunk]:
+    text, line = chunk
+    while line <= dialect.skip and text:
+        _, _, text = text.partition(dialect.newline)
+        line += 1
+    if text and not text.isspace():
+        yield Chunk(text, line)
+
+
+def _in_utf8(stream: Any, name: str, encoding: str) -> Iterator[bytes]:
+    """Yield blocks of the stream, recoded and without the mark that some programs begin with."""
+    decoder = None if encoding == "utf8" else codecs.getincrementaldecoder(encoding)()
+    first = True
+    while block := stream.read(BLOCK):
+        if decoder is not None:
+            try:
+                block = decoder.decode(block).encode()
+            except UnicodeDecodeError:
+                raise DataError(_bad_encoding(name, encoding)) from None
+        yield block.removeprefix(codecs.BOM_UTF8) if first else block
+        first = False
+
+
+def _parse(
+    chunk: Chunk, name: str, dialect: Dialect, types: dict[str, pa.DataType] | None = None
+) -> pa.RecordBatch:
+    """Return the rows of some lines: the columns of `types`, or all with types found."""
+    text, line = chunk
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(text),
+            read_options=pyarrow.csv.ReadOptions(
+                # not pyarrow's threads: they do not know in which row an error is
+                use_threads=False,
+                block_size=len(text) + 1,
+                column_names=dialect.names,
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=dialect.delimiter, newlines_in_values=b'"' in text
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=None if types is None else list(types),
+                column_types=types,
+                null_values=HOLES,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+                decimal_point=dialect.decimal,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _explain(str(error), name, line, dialect) from None
+    return table.combine_chunks().to_batches()[0]
+
+
+def _compression(path: Path) -> str | None:
+    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}.get(path.suffix.lower())
+
+
+def _head(path: Path, name: str, encoding: str) -> str:
+    """Return the text at the beginning of the file."""
+    try:
+        with pa.input_stream(str(path), compression=_compression(path)) as stream:
+            raw = stream.read(HEAD)
+    except OSError as error:
+        if path.exists() and _compression(path):
+            reason = str(error).splitlines()[0]
+            raise DataError(f"{name} cannot be unpacked ({reason}). Fetch it anew.") from None
+        raise
+    if not raw.strip():
+        raise DataError(f"{name} is empty. Give a file with a header and rows of numbers.")
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding == "utf8":
+        raise DataError(f"{name} is UTF-16 text. Give encoding='utf16', or save it as UTF-8.")
+    if b"\0" in raw and encoding == "utf8":
+        raise DataError(f"{name} is not text. Check its kind, and rename it if its name is wrong.")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        if len(raw) < HEAD or error.start < HEAD - 4:  # else the head was cut in a character
+            raise DataError(_bad_encoding(name, encoding)) from None
+        text = raw.decode(encoding, errors="ignore")
+    except LookupError:
+        raise DataError(f"encoding={encoding!r} is unknown. Try 'utf8' or 'latin-1'.") from None
+    return text.removeprefix("\ufeff")
+
+
+def _bad_encoding(name: str, encoding: str) -> str:
+    return (
+        f"{name} is not {encoding.upper().replace('UTF8', 'UTF-8')} text. "
+        "Give its encoding, for example encoding='latin-1', or save it as UTF-8."
+    )
+
+
+def _dialect(head: str, delimiter: str | None) -> Dialect:
+    first = next(line for line in head.splitlines() if line.strip())
+    if delimiter is None:
+        delimiter = max(DELIMITERS, key=lambda sign: len(next(csv.reader([first], delimiter=sign))))
+    reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
+    header: list[str] = []
+    while not any(header):
+        header = next(reader)
+    lines = reader.line_num
+    headless = all(NUMBER.match(cell) for cell in header)
+    cells = [cell.strip() for row in ([header] if headless else []) for cell in row]
+    cells += [cell.strip() for row in _whole_rows(reader, head) for cell in row]
+    decimal = "," if delimiter != "," and any(map(COMMA_NUMBER.match, cells)) else "."
+    newline = b"\n" if "\n" in head else b"\r"
+    if headless:
+        names = [f"x{j}" for j in range(len(header))]
+        return Dialect(names, delimiter, decimal, 0, None, newline)
+    names = unique(header)
+    # pandas and R write the index of the rows as a first column without a name
+    row_names = names[0] if len(names) > 1 and not header[0].strip() else None
+    return Dialect(names, delimiter, decimal, lines, row_names, newline)
+
+
+def _whole_rows(reader: Iterator[list[str]], head: str) -> list[list[str]]:
+    """Return the rows after the header, without one that the end of the head may have cut."""
+    try:
+        rows = list(reader)
+    except csv.Error:  # of a cell that the head has cut
+        return []
+    return rows if head.endswith(("\n", "\r")) else rows[:-1]
+
+
+def _stable(type_: pa.DataType) -> pa.DataType:
+    """Return a type that later rows fit in: whole numbers and holes may turn out to be floats."""
+    if pa.types.is_integer(type_) or pa.types.is_null(type_):
+        return pa.float64()
+    return pa.string() if pa.types.is_binary(type_) else type_
+
+
+def _explain(message: str, name: str, first: int, dialect: Dialect) -> DataError:
+    """Turn what pyarrow says of lines from `first` on into the place and the remedy."""
+    row = re.search(r"Row #(\d+)", message)
+    where = f"{name}, line {first + int(row[1]) - 1}" if row else name
+    if ragged := re.search(r"Expected (\d+) columns, got (\d+)", message):
+        return DataError(
+            f"{where}: {ragged[2]} fields where {ragged[1]} are expected. Correct that line; "
+            f"fields are taken to be separated by {dialect.delimiter!r}."
+        )
+    value = re.search(r"CSV column #(\d+).*conversion error to [^:]*: (.*)", message, re.DOTALL)
+    if value:
+        what = re.sub(r"^invalid value ", "", value[2])[:80]
+        if "invalid UTF8" in what:
+            return DataError(_bad_encoding(where, "utf8"))
+        return DataError(
+            f"{where}: {what} in a column that began with other values. Correct or empty that "
+            f"entry, or drop the column{_named(dialect, int(value[1]))}."
+        )
+    if "utf" in message.lower():
+        return DataError(_bad_encoding(where, "utf8"))
+    return DataError(f"{where} cannot be read as a table: {message.splitlines()[0][:160]}.")
+
+
+def _named(dialect: Dialect, j: int) -> str:
+    return f" {dialect.names[j]!r}" if j < len(dialect.names) else ""

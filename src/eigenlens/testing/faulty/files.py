@@ -1,0 +1,49 @@
+"""Faults for the checks of :mod:`eigenlens.testing.files`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from ...estimators.pca import PCA
+from .register import faulty
+
+__all__: list[str] = []  # found through the table alone
+
+
+class Ending(IntEnum):
+    """How an iteration ended."""
+
+    CONVERGED = 0
+    STOPPED = 1
+
+
+@faulty("blocks")
+class SeesOneBlock(PCA):
+    """Takes the first block of a large table for all of it."""
+
+    def _solve_blocks(self, X: Any, rng: Any) -> Any:
+        return super()._solve_blocks([next(iter(X))], rng)
+
+
+@faulty("command_line")
+class PairsItsSolver(PCA):
+    """Keeps the name of its solver in a tuple, which JSON does not have."""
+
+    def _store(self, solution: Any, X: Any) -> None:
+        super()._store(solution, X)
+        self.solver_ = (solution.solver,)
+
+
+@faulty("report")
+class FindsNobodyKnowsWhat(PCA):
+    """"""  # noqa: D419  the fault: a method that does not say what it finds
+
+
+@faulty("save_and_load")
+class EndsInEnum(PCA):
+    """Keeps an enum, of which a file without pickle keeps the number."""
+
+    def _store(self, solution: Any, X: Any) -> None:
+        super()._store(solution, X)
+        self.ending_ = Ending.CONVERGED if solution.converged else Ending.STOPPED
