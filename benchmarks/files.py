@@ -44,14 +44,13 @@ variances = []
 """,
 }
 OURS = f"""
-import sys
-from eigenlens import load
+import io, json, sys
 from eigenlens.cli import app
 from eigenlens.cli._run import run
-sys.stdout, out = open("/dev/null", "w"), sys.stdout
-assert not run(app, ["fit", "pca", sys.argv[1], "--n-components", "{K}", "-o", "model.skops"])
-sys.stdout = out
-variances = load("model.skops").explained_variance_
+sys.stdout, out = io.StringIO(), sys.stdout
+assert not run(app, ["fit", "pca", sys.argv[1], "--n-components", "{K}", "--json"])
+sys.stdout, said = out, sys.stdout
+variances = json.loads(said.getvalue())["explained_variance"]
 """
 WHOLE = """
 import sys, {package}

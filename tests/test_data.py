@@ -227,7 +227,7 @@ def test_a_quote_that_is_never_closed(text, monkeypatch):
     monkeypatch.setattr(delimited, "LONGEST", 1000)
     monkeypatch.setattr(delimited, "BLOCK", 100)
     path = text("a,b\n1,2\n" * 3 + '5,"6\n' + "1,2\n" * 500)
-    with pytest.raises(DataError, match=r"a quote .* is opened and not closed"):
+    with pytest.raises(DataError, match=r"has a quote .* that is opened and not closed"):
         eigenlens.open(path).read()
 
 

@@ -233,15 +233,13 @@ def test_something_else_than_a_model_is_refused(path):
         save(X, path)
 
 
-def test_what_would_fail_is_known_before_the_fit(tmp_path):
-    require_savable(PCA(), tmp_path / "model.skops")
+def test_a_name_can_be_tried_before_the_fit(tmp_path):
+    require_savable(tmp_path / "model.skops")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ModelFileError, match=r"PCA\.tol"):
-        require_savable(PCA(tol=lambda: 0), tmp_path / "model.skops")
     with pytest.raises(ModelFileError, match="does not end"):
-        require_savable(PCA(), tmp_path / "model")
+        require_savable(tmp_path / "model")
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        require_savable(PCA(), tmp_path / "nowhere" / "model.skops")
+        require_savable(tmp_path / "nowhere" / "model.skops")
 
 
 # ------------------------------------------------------------------------------ trust

@@ -143,7 +143,7 @@ def _fit(
     estimator = method(**values)
     estimator._validate_params()  # before anything is read
     if output is not None:
-        persist.require_savable(estimator, output)
+        persist.require_savable(output)
     with table(data, target=target, **chosen) as (blocks, classes):
         model = fit_to(estimator, blocks, scale, classes)
     found = summary(model) | {"left_out": dict(blocks.left_out), "model": output}

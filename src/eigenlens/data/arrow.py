@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..ops import threads
 from .blocks import Blocks, explain_missing
 from .errors import DataError
 
@@ -121,10 +122,9 @@ class ArrowBlocks(Blocks):
     def __iter__(self) -> Iterator[NDArray]:
         columns = list(dict.fromkeys(pick.column for pick in self.picks))
         count = 0
-        for batch in self.source.batches(columns):
-            if batch.num_rows:
-                count += batch.num_rows
-                yield self._array(batch)
+        for block in threads.ahead(self._array, self.source.batches(columns)):
+            count += len(block)
+            yield block
         self._n_rows = count
 
     def _array(self, batch: pa.RecordBatch) -> NDArray:

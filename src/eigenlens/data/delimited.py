@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,23 +45,31 @@ class Dialect:
 
 
 class Chunk(NamedTuple):
-    """Some lines of text, and the number of the first."""
+    """Some lines of text, and how many chunks there are before."""
 
     text: bytes
-    line: int
+    number: int
 
 
 def read_delimited(path: Path, name: str, delimiter: str | None, encoding: str) -> Source:
     """Return the source of a file of text, named `name` in errors."""
     dialect = _dialect(_head(path, name, encoding), delimiter)
+    chunks = partial(_chunks, path, name, dialect, encoding)
+
+    def parse(chunk: Chunk, types: dict[str, pa.DataType] | None = None) -> pa.RecordBatch:
+        try:
+            return _parse(chunk.text, dialect, types)
+        except pa.ArrowInvalid as error:
+            before = islice(chunks(), chunk.number)
+            lines = sum(part.text.count(dialect.newline) for part in before)
+            raise _explain(str(error), name, dialect.skip + lines + 1, dialect) from None
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         types = {column: schema.field(column).type for column in columns}
-        parse = partial(_parse, name=name, dialect=dialect, types=types)
-        return threads.ahead(parse, _chunks(path, name, dialect, encoding))
+        return threads.ahead(partial(parse, types=types), chunks())
 
-    first = next(_chunks(path, name, dialect, encoding), None)
-    if first is None or not (sample := _parse(first, name, dialect)).num_rows:
+    first = next(chunks(), None)
+    if first is None or not (sample := parse(first)).num_rows:
         raise DataError(f"{name} has no rows. Give a file with rows of numbers.")
     schema = pa.schema([(field.name, _stable(field.type)) for field in sample.schema])
     size = path.stat().st_size * (4 if _compression(path) else 1)
@@ -72,32 +81,23 @@ def _chunks(path: Path, name: str, dialect: Dialect, encoding: str) -> Iterator[
 
     A line ends outside of quotes: where the number of quotes so far is even.
     """
-    rest, line = b"", 1
+    rest, number, header = b"", 0, dialect.skip
     with pa.input_stream(str(path), compression=_compression(path)) as stream:
-        for block in _in_utf8(stream, name, encoding):
+        for block in chain(_in_utf8(stream, name, encoding), [dialect.newline]):
             rest += block
-            cut = rest.rfind(dialect.newline) + 1
-            if cut == 0 or rest.count(b'"', 0, cut) % 2:
-                if len(rest) > LONGEST:
-                    raise DataError(
-                        f'{name}, line {line}: a quote (") is opened and not closed. '
-                        "Close it, or take it out."
-                    )
-                continue
-            yield from _without_header(Chunk(rest[:cut], line), dialect)
-            line += rest.count(dialect.newline, 0, cut)
-            rest = rest[cut:]
-    if rest:
-        yield from _without_header(Chunk(rest, line), dialect)
-
-
-def _without_header(chunk: Chunk, dialect: Dialect) -> Iterator[Chunk]:
-    text, line = chunk
-    while line <= dialect.skip and text:
-        _, _, text = text.partition(dialect.newline)
-        line += 1
-    if text and not text.isspace():
-        yield Chunk(text, line)
+            while header and dialect.newline in rest:
+                rest, header = rest.partition(dialect.newline)[2], header - 1
+            cut = 0 if header else rest.rfind(dialect.newline) + 1
+            if cut and not (b'"' in rest and rest.count(b'"', 0, cut) % 2):
+                if not rest.isspace():
+                    yield Chunk(rest[:cut], number)
+                    number += 1
+                rest = rest[cut:]
+            elif len(rest) > LONGEST:
+                raise DataError(
+                    f'{name} has a quote (") that is opened and not closed. '
+                    "Close it, or take it out."
+                )
 
 
 def _in_utf8(stream: Any, name: str, encoding: str) -> Iterator[bytes]:
@@ -114,34 +114,28 @@ def _in_utf8(stream: Any, name: str, encoding: str) -> Iterator[bytes]:
         first = False
 
 
-def _parse(
-    chunk: Chunk, name: str, dialect: Dialect, types: dict[str, pa.DataType] | None = None
-) -> pa.RecordBatch:
+def _parse(text: bytes, dialect: Dialect, types: dict[str, pa.DataType] | None) -> pa.RecordBatch:
     """Return the rows of some lines: the columns of `types`, or all with types found."""
-    text, line = chunk
-    try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(text),
-            read_options=pyarrow.csv.ReadOptions(
-                # not pyarrow's threads: they do not know in which row an error is
-                use_threads=False,
-                block_size=len(text) + 1,
-                column_names=dialect.names,
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=dialect.delimiter, newlines_in_values=b'"' in text
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=None if types is None else list(types),
-                column_types=types,
-                null_values=HOLES,
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-                decimal_point=dialect.decimal,
-            ),
-        )
-    except pa.ArrowInvalid as error:
-        raise _explain(str(error), name, line, dialect) from None
+    table = pyarrow.csv.read_csv(
+        pa.BufferReader(text),
+        read_options=pyarrow.csv.ReadOptions(
+            # not pyarrow's threads: they do not know in which row an error is
+            use_threads=False,
+            block_size=len(text) + 1,
+            column_names=dialect.names,
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=dialect.delimiter, newlines_in_values=b'"' in text
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            include_columns=None if types is None else list(types),
+            column_types=types,
+            null_values=HOLES,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            decimal_point=dialect.decimal,
+        ),
+    )
     return table.combine_chunks().to_batches()[0]
 
 

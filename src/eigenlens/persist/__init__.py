@@ -15,9 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-import skops.io
 from sklearn.base import BaseEstimator
-from skops.io.exceptions import UntrustedTypesFoundException
 
 from ..data.atomic import atomic, require_replaceable
 from .audit import (
@@ -73,26 +71,26 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     True
     """
     path = Path(path)
-    content = _content(model, path)
+    require_savable(path)
+    content = _content(model)
     with atomic(path) as temporary:
         temporary.write_bytes(content)
     return path
 
 
-def require_savable(model: Any, path: str | os.PathLike[str]) -> None:
-    """Raise what `save` would raise, before a long fit: the place and the parameters are known."""
+def require_savable(path: str | os.PathLike[str]) -> None:
+    """Raise unless a model can be saved under that name, before the work is done."""
     path = Path(path)
-    _content(model, path)
-    require_replaceable(path)
-
-
-def _content(model: Any, path: Path) -> bytes:
-    """Return the bytes of a file for `model`, or say why there is none."""
     if path.suffix != ".skops":
         raise ModelFileError(
             f"{path} does not end in .skops, as a model file does. "
             f"Save to {path.with_suffix('.skops')}."
         )
+    require_replaceable(path)
+
+
+def _content(model: Any) -> bytes:
+    """Return the bytes of a file for `model`, or say why there is none."""
     if not isinstance(model, BaseEstimator):
         raise TypeError(
             f"save takes an estimator or a Pipeline, not an object of {type(model).__name__}. "
@@ -165,6 +163,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
 
 def _decode(file: BinaryIO, trusted: set[str]) -> Any:
     """Return the model; errors say what the file is or has, and `load` puts its name before."""
+    import skops.io  # loads all of scikit-learn, so only when a file is written or read
+    from skops.io.exceptions import UntrustedTypesFoundException
+
     size = file.seek(0, os.SEEK_END)
     with ZipFile(file) as archive:
         if ABOUT in archive.namelist():  # not so in a file of skops itself
@@ -194,6 +195,8 @@ def _require_readable(about: Any) -> None:
 
 def _encode(model: Any) -> bytes:
     """Return the content of a file that was seen to load, given trust in what is not ours."""
+    import skops.io
+
     content = io.BytesIO()
     with ZipFile(io.BytesIO(skops.io.dumps(model))) as made, ZipFile(content, "w") as archive:
         schema = json.loads(made.read(SCHEMA))
