@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["file", "table"]
 
-ENDINGS = {
-    b"PAR1": ".parquet",
-    b"ARROW1": ".arrow",
-    b"\x93NUMPY": ".npy",
-    b"PK\x03\x04": ".npz",
-    b"%%MatrixMarket": ".mtx",
-    b"\x1f\x8b": ".csv.gz",
-}
-
 
 @contextmanager
 def file(name: str) -> Iterator[Path]:
@@ -35,10 +26,11 @@ def file(name: str) -> Iterator[Path]:
     if name != "-":
         yield Path(name)
         return
+    from eigenlens.data.files import ending_of
+
     with tempfile.TemporaryDirectory() as folder:
         head = sys.stdin.buffer.read(16)
-        endings = [ending for magic, ending in ENDINGS.items() if head.startswith(magic)]
-        path = Path(folder, "standard input" + (endings or [".csv"])[0])
+        path = Path(folder, "standard input" + ending_of(head))
         with path.open("wb") as copy:
             copy.write(head)
             shutil.copyfileobj(sys.stdin.buffer, copy)

@@ -18,7 +18,7 @@ from .blocks import ArrayBlocks, Blocks
 from .delimited import read_delimited
 from .errors import DataError
 
-__all__ = ["FORMATS", "open"]
+__all__ = ["FORMATS", "ending_of", "open"]
 
 BATCH_BYTES = 1 << 22
 INFLATION = 1000  # a zip that grows more than that is made to fill memory, not to hold data
@@ -121,8 +121,8 @@ def _opener(file: Path) -> Opener:
         )
     with file.open("rb") as stream:
         head = stream.read(16)
-    found = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
-    agree = {"NPZ": "zip", "gzip": "gzip"}.get(expected, expected)
+    found = _kind_of(head)
+    agree = "zip" if expected == "NPZ" else expected
     text = expected in ("CSV", "TSV")
     if found and not packed and found != agree:
         raise DataError(
@@ -135,6 +135,18 @@ def _opener(file: Path) -> Opener:
             "something else. Make or fetch it anew."
         )
     return opener
+
+
+def _kind_of(head: bytes) -> str:
+    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
+
+
+def ending_of(head: bytes) -> str:
+    """Return the ending for a file that begins with `head`: that of CSV unless it has a mark."""
+    kind = {"zip": "NPZ"}.get(_kind_of(head), _kind_of(head))
+    if kind == "gzip":
+        return ".csv.gz"
+    return next((ending for ending, (name, _) in FORMATS.items() if name == kind), ".csv")
 
 
 def _csv(path: Path, name: str, encoding: str) -> Source:
