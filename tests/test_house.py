@@ -185,7 +185,8 @@ def test_wheel_alone_in_a_clean_environment(tmp_path):
     assert built.returncode == 0, built.stdout + built.stderr
     (wheel,) = tmp_path.glob("*.whl")
     files = zipfile.ZipFile(wheel).namelist()
-    assert {"eigenlens/py.typed", "eigenlens/__init__.pyi"} <= set(files)
+    needed = {"py.typed", "__init__.pyi", "report/templates/page.html.j2"}
+    assert {f"eigenlens/{name}" for name in needed} <= set(files)
     assert {file.split("/")[0].split("-")[0] for file in files} == {"eigenlens"}
     assert not any("__pycache__" in file for file in files)
 

@@ -28,9 +28,9 @@ def demo(
     """Write the report of a bundled table."""
     from pathlib import Path
 
-    from rich.console import Console
-
     from eigenlens import Report, datasets
+
+    from ._console import Page
 
     table = datasets.breast_cancer()
     report = Report.of(
@@ -40,7 +40,7 @@ def demo(
         title="Breast cancer in Wisconsin",
     )
     report.save(output)
-    console = Console(highlight=False)
+    console = Page()
     n_samples, n_features = table.X.shape
     console.print(f"[bold]{n_samples} tumours, {n_features} measurements[/bold]\n")
     for finding in report.findings:

@@ -152,9 +152,9 @@ def _fit(
     if json:
         echo_json(found)
         return
-    from rich.console import Console
+    from ._console import Page
 
-    console = Console(highlight=False)  # rich would colour every number it finds in a sentence
+    console = Page()
     show(found, console)
     if blocks.left_out:
         listed = ", ".join(f"{name} ({kind})" for name, kind in blocks.left_out.items())

@@ -18,9 +18,9 @@ def inspect(model: Model, json: Json = False) -> None:
     if json:
         echo_json(found)
         return
-    from rich.console import Console
+    from ._console import Page
 
-    console = Console(highlight=False)
+    console = Page()
     show(found, console)
     changed = ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items())
     console.print(f"Parameters: {changed}", markup=False, soft_wrap=True)

@@ -23,9 +23,9 @@ def methods(json: Json = False) -> None:
     if json:
         echo_json(found)
         return
-    from rich.console import Console
+    from ._console import Page
 
-    console = Console(highlight=False)
+    console = Page()
     for name, method in found.items():
         console.print(f"[bold]{name}[/bold]  {method['finds']}")
         promises = ", ".join(method["promises"]).replace("_", " ")
