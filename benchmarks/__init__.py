@@ -12,4 +12,5 @@ BENCHMARKS = {
     "import": "benchmarks.imports",
     "incremental": "benchmarks.incremental",
     "files": "benchmarks.files",
+    "sparse": "benchmarks.sparse",
 }

@@ -106,6 +106,7 @@ def test_votes_are_those_of_the_rule(report):
     assert report.data["components"]["kept"] == int(np.median(votes))
 
 
+@pytest.mark.filterwarnings("ignore:.*components are all zero")
 @pytest.mark.parametrize("scale", ["standard", "minmax", "robust", "normalize", "none"])
 def test_code_makes_the_same_fit(scale):
     X = planted()

@@ -3,8 +3,10 @@ from . import select as select
 from .data.blocks import Blocks as Blocks
 from .data.errors import DataError as DataError
 from .data.files import open as open
+from .estimators.dictionary_learning import DictionaryLearning as DictionaryLearning
 from .estimators.incremental_pca import IncrementalPCA as IncrementalPCA
 from .estimators.pca import PCA as PCA
+from .estimators.sparse_pca import SparsePCA as SparsePCA
 from .measure.covariance import correlation as correlation
 from .measure.covariance import covariance as covariance
 from .ops.moments import Moments as Moments

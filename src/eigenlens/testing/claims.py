@@ -37,6 +37,16 @@ def check_orthonormal(estimator: Any, shape: Shape) -> None:
 
 
 @claim
+def check_bounded(estimator: Any, shape: Shape) -> None:
+    """Components have a length of at most 1."""
+    for table in (easy, hard):
+        V = ready(estimator).fit(table(estimator, shape)).components_
+        longest = float(np.linalg.norm(V.astype(np.float64), axis=1).max(initial=0.0))
+        allowed = 1 + 100 * float(np.finfo(V.dtype).eps)
+        require(longest <= allowed, f"a component has length {longest:.6g}")
+
+
+@claim
 def check_uncorrelated(estimator: Any, shape: Shape) -> None:
     """Scores have a diagonal covariance and no mean."""
     for table in (easy, hard):

@@ -23,6 +23,15 @@ class Loadings(PCA):
         self.components_ = self.components_ * np.sqrt(self.explained_variance_)[:, None]
 
 
+@faulty("bounded")
+class KeepsSingularValues(PCA):
+    """Gives the rows of S V' of an SVD for components."""
+
+    def _store(self, solution: Any, X: Any) -> None:
+        super()._store(solution, X)
+        self.components_ = self.components_ * self.singular_values_[:, None]
+
+
 @faulty("uncorrelated")
 class Rotated(PCA):
     """Turns the components inside their plane, as varimax would."""
