@@ -169,8 +169,9 @@ def test_every_option_of_every_method_reaches_it(name, inside):
     text = fine(inside("fit", _methods.command_name(name), "--help"))
     assert "[default:" in text
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of iterations on unscaled columns
-        made = json.loads(fine(inside("fit", _methods.command_name(name), "wine.csv", "--json")))
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        how = ("--scale", "standard", "--n-components", 3, "--json")
+        made = json.loads(fine(inside("fit", _methods.command_name(name), "wine.csv", *how)))
     assert made["method"] == name
 
 
