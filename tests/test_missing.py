@@ -1,10 +1,9 @@
 """PCA with holes: the likelihood and its gradient, the limits, planted truth and a real table."""
 
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_data import real_file
 from scipy.linalg import subspace_angles
 from scipy.stats import multivariate_normal
 from threadpoolctl import threadpool_limits
@@ -12,8 +11,6 @@ from threadpoolctl import threadpool_limits
 from eigenlens import PCA, datasets
 from eigenlens.ops.finite import NonFiniteError
 from eigenlens.solvers import eigh, ppca
-
-DATA = Path(os.environ.get("EIGENLENS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def solve(X, k, *, tol=1e-8, **options):
@@ -513,10 +510,8 @@ def test_noise_is_not_underestimated():
 
 def metabolites():
     """Give the table with its 419 holes and completed, columns standardised on what was seen."""
-    if not (DATA / "metabolite_missing.csv").exists():
-        pytest.skip(f"needs metabolite_missing.csv: neither EIGENLENS_DATA nor {DATA} has it")
     tables = [
-        np.genfromtxt(DATA / f"metabolite_{kind}.csv", delimiter=",", skip_header=1)
+        np.genfromtxt(real_file(f"metabolite_{kind}.csv"), delimiter=",", skip_header=1)
         for kind in ("missing", "complete")
     ]
     mean, deviation = np.nanmean(tables[0], axis=0), np.nanstd(tables[0], axis=0)

@@ -1,13 +1,12 @@
 """Sparse PCA by an l1 penalty: descent, optimality, closed forms, planted supports, the class."""
 
 import inspect
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn.decomposition
+from real_data import real_file
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +16,6 @@ from eigenlens.ops import threads
 from eigenlens.ops.lasso import lasso_rows, score_columns
 from eigenlens.solvers import sparse_l1
 
-DATA = Path(os.environ.get("EIGENLENS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SHAPES = {"tall": (60, 12), "wide": (15, 40), "square": (20, 20), "one column": (9, 1)}
 
 
@@ -49,10 +47,7 @@ def objective(A, Y, D, alpha):
 
 
 def real(name):
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"needs {name}: neither EIGENLENS_DATA nor {DATA} has it")
-    return np.load(path)["X"]
+    return np.load(real_file(name))["X"]
 
 
 def test_objective_on_news_words():

@@ -1,17 +1,14 @@
 """The three solvers of sparse PCA: published numbers, enumeration, conditions of optimality."""
 
 import csv
-import os
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_data import real_file
 
 from eigenlens.solvers import scotlass, sparse_l0, spca
 from eigenlens.solvers.directions import adjusted_variances, compressed, per_component
-
-DATA = Path(os.environ.get("EIGENLENS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def rng():
@@ -43,10 +40,7 @@ def root(S):
 @pytest.fixture(scope="module")
 def pit_props():
     """The names of the 13 variables, and the root of their correlation matrix (Jeffers 1967)."""
-    path = DATA / "pitprops_corr.csv"
-    if not path.exists():
-        pytest.skip(f"needs pitprops_corr.csv: neither EIGENLENS_DATA nor {DATA} has it")
-    with path.open() as file:
+    with real_file("pitprops_corr.csv").open() as file:
         header, *rows = csv.reader(file)
     return header[1:], root(np.array([[float(x) for x in row[1:]] for row in rows]))
 

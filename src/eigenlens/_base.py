@@ -222,6 +222,24 @@ class Estimator(
         check_is_fitted(self)
         return self._check(X, reset=False, **rules)
 
+    def _check_scores(self, X: ArrayLike) -> NDArray:
+        """Return scores `X` checked: one column for each component."""
+        check_is_fitted(self)
+        rules = {"dtype": [np.float64, np.float32], "input_name": "X", "estimator": self}
+        scores: NDArray = check_array(X, **rules)
+        k = self._n_features_out
+        if scores.shape[1] != k:
+            raise ValueError(
+                f"X has {scores.shape[1]} columns, but inverse_transform takes scores on {k} "
+                "components. Give what transform returned."
+            )
+        return scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     @property
     def _n_features_out(self) -> int:
         components: NDArray = self.components_

@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, fitting
@@ -146,15 +145,7 @@ class GaussianSpectrum(Estimator):
         -------
         ndarray of shape (n_samples, n_features)
         """
-        check_is_fitted(self)
-        rules = {"dtype": [np.float64, np.float32], "input_name": "X", "estimator": self}
-        scores: NDArray = check_array(X, **rules)
-        k = len(self.components_)
-        if scores.shape[1] != k:
-            raise ValueError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores on {k} "
-                "components. Give what transform returned."
-            )
+        scores = self._check_scores(X)
         if self.whiten:
             scores = scores * np.sqrt(self.explained_variance_)
         return scores @ self.components_ + self.mean_
@@ -221,7 +212,6 @@ class GaussianSpectrum(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = True
         return tags
 

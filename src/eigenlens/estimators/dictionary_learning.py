@@ -300,8 +300,3 @@ class DictionaryLearning(Estimator):
         if self.split_sign:
             code = code[:, :k] - code[:, k:]
         return code @ self.components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -11,8 +11,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, fitting
 from .._compat import Interval, StrOptions
@@ -534,21 +532,7 @@ class SparsePCA(Estimator):
         -------
         ndarray of shape (n_samples, n_features)
         """
-        check_is_fitted(self)
-        rules = {"dtype": [np.float64, np.float32], "input_name": "X", "estimator": self}
-        scores: NDArray = check_array(X, **rules)
-        k = len(self.components_)
-        if scores.shape[1] != k:
-            raise ValueError(
-                f"X has {scores.shape[1]} columns, but inverse_transform takes scores on {k} "
-                "components. Give what transform returned."
-            )
-        return scores @ self.components_ + self.mean_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return self._check_scores(X) @ self.components_ + self.mean_
 
 
 def _orthonormal(rows: NDArray) -> NDArray:

@@ -1,0 +1,16 @@
+"""Real tables that the tests may use but the project does not carry."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("EIGENLENS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def real_file(name):
+    """Give the path of a table; skip the test where it is not there."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"needs {name}: neither EIGENLENS_DATA nor {DATA} has it")
+    return path
