@@ -1,6 +1,5 @@
 """PCA with holes: the likelihood and its gradient, the limits, planted truth and a real table."""
 
-
 import numpy as np
 import pytest
 from real_data import real_file
