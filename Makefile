@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST_ARGS ?=
+JOBS   ?= 2
 NAME   ?= pca
 
 .DEFAULT_GOAL := help
@@ -24,8 +25,9 @@ lint: $(VENV)/.ready-dev  ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
+# One thread of BLAS a process: the processes have the cores between them.
 unit: $(VENV)/.ready-dev  ## the tests alone (PYTEST_ARGS="-k pca -x" for a part)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 docs: $(VENV)/.ready-docs  ## the documentation, into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -1,10 +1,12 @@
-"""SparsePCA: the same l1 problem from the same start, against scikit-learn's two methods.
+"""SparsePCA and DictionaryLearning against scikit-learn's two methods for each.
 
-scikit-learn's default is ``method='lars'``. All cases run on tables that are not part of the
-project; a case whose table is not there says so.
+The same l1 problem from the same start. scikit-learn's default is ``'lars'``. Most cases run on
+tables that are not part of the project; one whose table is not there says so.
 """
 
 import os
+import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,14 @@ def digits(n=5000):
     return np.load(DATA / FILES["digits"])["X_train"][:n] / 255.0
 
 
+def small_digits():
+    """Give the digits that scikit-learn carries, centred."""
+    from sklearn.datasets import load_digits
+
+    X = load_digits().data / 16
+    return X - X.mean(axis=0)
+
+
 def reader(read):
     """Give the maker of a case: the real table, or one of the asked size for a tiny run."""
     return lambda rng, **size: factors(rng, **size) if size else read()
@@ -50,29 +60,27 @@ def reader(read):
 # ------------------------------------------------------------------------------------ contestants
 
 
-def eigenlens(X, **params):
-    """Fit ours."""
-    from eigenlens import SparsePCA
-
-    return {"components": SparsePCA(**params).fit(X).components_}
-
-
-def scikit_learn(method):
-    """Fit scikit-learn's."""
+def fitting(package, name, **choice):
+    """Give a fit by the class of that name."""
 
     def fit(X, **params):
-        from sklearn.decomposition import SparsePCA
-
-        return {"components": SparsePCA(method=method, **params).fit(X).components_}
+        model = getattr(import_module(package), name)(random_state=0, **choice, **params)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of iterations, whose number is the same for all
+            return {"components": model.fit(X).components_}
 
     return fit
 
 
-CONTESTANTS = (
-    Contestant("eigenlens", "eigenlens", eigenlens),
-    Contestant("scikit-learn lars", "sklearn", scikit_learn("lars")),
-    Contestant("scikit-learn cd", "sklearn", scikit_learn("cd")),
-)
+def contestants(name, choice):
+    """Enter ours and scikit-learn's two, which go by the parameter `choice`."""
+    peers = [
+        Contestant(
+            f"scikit-learn {it}", "sklearn", fitting("sklearn.decomposition", name, **{choice: it})
+        )
+        for it in ("lars", "cd")
+    ]
+    return (Contestant("eigenlens", "eigenlens", fitting("eigenlens", name)), *peers)
 
 
 # ------------------------------------------------------------------------------------------ judge
@@ -128,29 +136,85 @@ def group_lasso(A, V, alpha, sweeps=1000, tol=1e-12):
     return 0.5 * np.sum((A - Z @ V) ** 2) + penalty @ np.linalg.norm(Z, axis=0)
 
 
+def coding(X, n_components, alpha, max_iter):
+    """Judge atoms by the least objective that they allow, relative to that of the first ones."""
+    k = min(n_components, X.shape[1])
+    start = lasso(X, np.linalg.svd(X, full_matrices=False)[2][:k], alpha)
+
+    def score(answer):
+        atoms = answer["components"].astype(np.float64)
+        if np.linalg.norm(atoms, axis=1).max() > 1 + 1e-6:
+            return {"objective": np.inf}
+        return {"objective": lasso(X, atoms, alpha) / start}
+
+    return score
+
+
+def lasso(X, atoms, alpha, sweeps=2000, tol=1e-9):
+    """Give the least of ``1/2 |X - C atoms|^2 + alpha |C|_1`` over C."""
+    G, C = atoms @ atoms.T, np.zeros((len(X), len(atoms)))
+    R = X @ atoms.T
+    for _ in range(sweeps):
+        longest = 0.0
+        for a in np.flatnonzero(np.diag(G) > 0):
+            z = R[:, a] + G[a, a] * C[:, a]
+            step = np.sign(z) * np.maximum(np.abs(z) - alpha, 0) / G[a, a] - C[:, a]
+            C[:, a] += step
+            R -= np.outer(step, G[a])
+            longest = max(longest, np.abs(step).max())
+        if longest <= tol:
+            break
+    return 0.5 * np.sum((X - C @ atoms) ** 2) + alpha * np.abs(C).sum()
+
+
 # ------------------------------------------------------------------------------------------ cases
 
 
-def case(name, title, read, smoke, k, alpha, max_iter=1000):
-    """Enter one table."""
+def components(name, title, read, smoke, k, alpha, max_iter=1000):
+    """Enter one table for SparsePCA."""
     params = {"n_components": k, "alpha": alpha, "max_iter": max_iter}
     limits = {"excess objective": 1e-6}
-    make = reader(read)
-    return Case(name, title, make, {}, smoke, objective, limits, CONTESTANTS, params)
+    everyone = contestants("SparsePCA", "method")
+    return Case(name, title, reader(read), {}, smoke, objective, limits, everyone, params)
+
+
+def atoms(name, alpha, reached):
+    """Enter the small digits for DictionaryLearning; `reached` is scikit-learn's objective."""
+    params = {"n_components": 100, "alpha": alpha, "max_iter": 60}
+    title = f"DictionaryLearning, 1797 x 64 pixels, 100 atoms, alpha {alpha}, 60 iterations"
+    everyone = contestants("DictionaryLearning", "fit_algorithm")
+    smoke, limits = {"n": 100, "d": 30}, {"objective": reached}
+    return Case(name, title, reader(small_digits), {}, smoke, coding, limits, everyone, params)
 
 
 CASES = (
-    case("news", "16 242 x 100 words, 20 components, alpha 2", news, {"n": 300, "d": 30}, 20, 2),
-    case("faces", "400 x 4096 pixels, 6 components, alpha 0.8", faces, {"n": 20, "d": 90}, 6, 0.8),
-    case(
+    components(
+        "news",
+        "SparsePCA, 16 242 x 100 words, 20 components, alpha 2",
+        news,
+        {"n": 300, "d": 30},
+        20,
+        2,
+    ),
+    components(
+        "faces",
+        "SparsePCA, 400 x 4096 pixels, 6 components, alpha 0.8",
+        faces,
+        {"n": 20, "d": 90},
+        6,
+        0.8,
+    ),
+    components(
         "digits",
-        "5000 x 784 pixels, 20 components, alpha 1, 200 iterations",
+        "SparsePCA, 5000 x 784 pixels, 20 components, alpha 1, 200 iterations",
         digits,
         {"n": 100, "d": 30},
         20,
         1,
         200,
     ),
+    atoms("many atoms", 0.2, np.inf),
+    atoms("few atoms", 1, np.inf),
 )
 
 
@@ -159,8 +223,9 @@ def run(options):
     for chosen in CASES:
         if options.case not in chosen.name:
             continue
-        if options.smoke or (DATA / FILES[chosen.name]).exists():
+        file = FILES.get(chosen.name)
+        if options.smoke or file is None or (DATA / file).exists():
             yield run_case("sparse", chosen, options)
         else:
-            note = f"skipped: no {FILES[chosen.name]} in ../shared/data or EIGENLENS_DATA"
+            note = f"skipped: no {file} in ../shared/data or EIGENLENS_DATA"
             yield Table(chosen.name, chosen.title, ["contestant"], [], [note])

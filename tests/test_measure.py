@@ -264,6 +264,7 @@ def test_what_is_not_a_linear_model_is_refused():
         diagnostics(PCA().fit(X), X[:, :3])
 
 
+@pytest.mark.usefixtures("many_threads")
 def test_the_table_is_read_in_blocks(monkeypatch):
     """Blocks, threads and sparse storage change nothing; sums are the same to the bit."""
     X = table("uncentred")
@@ -402,6 +403,7 @@ def test_bootstrap_of_other_tables(kind):
         np.testing.assert_allclose(getattr(found, name), getattr(same, name), atol=1e-4)
 
 
+@pytest.mark.usefixtures("many_threads")
 def test_bootstrap_depends_on_the_seed_alone():
     X = table("dense")
     model = PCA(n_components=0.9)

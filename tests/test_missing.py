@@ -326,6 +326,7 @@ def test_rotation_of_full_rows_and_shift_and_scale():
     assert b.noise_variance == pytest.approx(1e6 * a.noise_variance, rel=1e-7)
 
 
+@pytest.mark.usefixtures("many_threads")
 def test_threads_do_not_matter():
     X = holed(planted(9000, 30, 3, 0.3).X, 0.1)  # several blocks
     X[::3] = planted(3000, 30, 3, 0.3, seed=1).X  # without holes

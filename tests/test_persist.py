@@ -47,17 +47,17 @@ def kernel(x, y):
 
 # ------------------------------------------------------------------------------ round trips
 
-MODELS = [
-    PCA(n_components=0.9, whiten=True),
-    PCA(n_components=2, svd_solver="arpack", random_state=0),
-    PCA(n_components="parallel", random_state=np.random.RandomState(3)),
-    PCA(n_components="consensus", random_state=0),
-    PCA(n_components=2).set_output(transform="pandas"),
-    IncrementalPCA(n_components=3),
-]
+MODELS = {
+    "whitened": PCA(n_components=0.9, whiten=True),
+    "iterated": PCA(n_components=2, svd_solver="arpack", random_state=0),
+    "with a random state": PCA(n_components="parallel", random_state=np.random.RandomState(3)),
+    "with a choice": PCA(n_components="consensus", random_state=0),
+    "giving frames": PCA(n_components=2).set_output(transform="pandas"),
+    "of batches": IncrementalPCA(n_components=3),
+}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_every_kind_of_state_comes_back(model):
     CHECKS["save_and_load"](model)
 

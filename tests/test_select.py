@@ -282,6 +282,7 @@ def test_drawing_stops_when_the_answer_is_settled():
     assert "999 draws" not in flip(noise(0), rng(), n_draws=999).note
 
 
+@pytest.mark.usefixtures("many_threads")
 def test_draws_do_not_depend_on_the_number_of_threads():
     X = clear(uneven=True)
     with threadpool_limits(1):

@@ -22,7 +22,7 @@ def blas_threads():
 
 
 @pytest.fixture(autouse=True)
-def gives_back_blas():
+def gives_back_blas(many_threads):
     before = blas_threads()
     yield
     assert blas_threads() == before
@@ -40,12 +40,14 @@ def variances(X):
 def in_fresh_python(code):
     """Run `code` in an interpreter of its own, where a deadlock cannot take this one along."""
     code = textwrap.dedent(code)
+    env = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+        env=env,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -5,10 +5,15 @@ from .data.errors import DataError as DataError
 from .data.files import open as open
 from .estimators.dictionary_learning import DictionaryLearning as DictionaryLearning
 from .estimators.incremental_pca import IncrementalPCA as IncrementalPCA
+from .estimators.mini_batch_dictionary_learning import (
+    MiniBatchDictionaryLearning as MiniBatchDictionaryLearning,
+)
+from .estimators.mini_batch_sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
 from .estimators.pca import PCA as PCA
 from .estimators.sparse_pca import SparsePCA as SparsePCA
 from .measure.covariance import correlation as correlation
 from .measure.covariance import covariance as covariance
+from .measure.sparse_path import sparse_path as sparse_path
 from .ops.moments import Moments as Moments
 from .persist import ModelFileError as ModelFileError
 from .persist import load as load

@@ -28,6 +28,10 @@ def run(app: typer.Typer, arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader has seen enough, as in `eigenlens methods | head -1`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except SystemExit as stop:  # what typer makes of a broken pipe inside a command
+        if isinstance(stop.__context__, BrokenPipeError):
+            return 0
+        raise
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.decomposition import sparse_encode
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import NDArray
 
-from .._base import Estimator
-from .._compat import Interval, StrOptions
 from ..ops.finite import require_finite
 from ..solvers import sparse_l1
 from ..solvers.solution import Monitor, Solution
+from ._coding import SparseCoding
 
 __all__ = ["DictionaryLearning"]
 
@@ -30,7 +25,7 @@ class Dictionary(Solution):
     error: list[float]
 
 
-class DictionaryLearning(Estimator):
+class DictionaryLearning(SparseCoding):
     """Dictionary learning: rows as sparse combinations of atoms, of which there may be many.
 
     It finds atoms D and a sparse code C that solve::
@@ -95,6 +90,7 @@ class DictionaryLearning(Estimator):
 
     See Also
     --------
+    MiniBatchDictionaryLearning : For many rows, or rows that arrive in batches.
     SparsePCA : The penalty on the components in place of the code.
 
     References
@@ -119,24 +115,8 @@ class DictionaryLearning(Estimator):
     claims = frozenset({"bounded"})
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "fit_algorithm": [StrOptions({"lars", "cd"})],
-        "transform_algorithm": [StrOptions({"lasso_lars", "lasso_cd", "lars", "omp", "threshold"})],
-        "transform_n_nonzero_coefs": [Interval(Integral, 1, None, closed="left"), None],
-        "transform_alpha": [Interval(Real, 0, None, closed="left"), None],
-        "n_jobs": [Integral, None],
+        **SparseCoding._parameter_constraints,
         "code_init": [np.ndarray, None],
-        "dict_init": [np.ndarray, None],
-        "callback": [callable, None],
-        "verbose": ["verbose"],
-        "split_sign": ["boolean"],
-        "random_state": ["random_state"],
-        "positive_code": ["boolean"],
-        "positive_dict": ["boolean"],
-        "transform_max_iter": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -184,7 +164,7 @@ class DictionaryLearning(Estimator):
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Dictionary:
         require_finite(X.sum(axis=0), float(np.abs(X).max()))
-        k = X.shape[1] if self.n_components is None else int(self.n_components)
+        k = self._n_atoms(X)
         found = sparse_l1.solve(
             X.T.astype(np.float64),
             k,
@@ -234,69 +214,3 @@ class DictionaryLearning(Estimator):
             return monitor(objective)
 
         return both
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Return the code of `X`: for each row its weights on the atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Or twice as many columns with `split_sign`.
-        """
-        code = self._code(self._fitted(X))
-        if self.split_sign:
-            code = np.hstack([np.maximum(code, 0), np.maximum(-code, 0)])
-        return code
-
-    def _code(self, X: NDArray) -> NDArray:
-        alpha = self.alpha if self.transform_alpha is None else self.transform_alpha
-        if self.transform_algorithm == "lasso_cd":
-            rows, atoms = X.astype(np.float64), self.components_.astype(np.float64)
-            code = sparse_l1.encode(
-                rows,
-                atoms,
-                alpha,
-                positive=self.positive_code,
-                max_sweeps=self.transform_max_iter,
-            )
-            return code.astype(X.dtype)
-        return np.asarray(
-            sparse_encode(
-                X,
-                self.components_,
-                algorithm=self.transform_algorithm,
-                n_nonzero_coefs=self.transform_n_nonzero_coefs,
-                alpha=alpha,
-                max_iter=self.transform_max_iter,
-                n_jobs=self.n_jobs,
-                positive=self.positive_code,
-            )
-        )
-
-    def inverse_transform(self, X: ArrayLike) -> NDArray:
-        """Return the rows that have the code `X`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        code: NDArray = check_array(X, dtype=[np.float64, np.float32], estimator=self)
-        k = len(self.components_)
-        if code.shape[1] != k * (1 + self.split_sign):
-            raise ValueError(
-                "The number of components in the code is different from the number of components "
-                f"in the dictionary. Expected {k * (1 + self.split_sign)}, got {code.shape[1]}. "
-                "Give what transform returned."
-            )
-        if self.split_sign:
-            code = code[:, :k] - code[:, k:]
-        return code @ self.components_

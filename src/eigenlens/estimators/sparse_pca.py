@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -12,18 +12,21 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import Estimator, fitting
+from .._base import fitting
 from .._compat import Interval, StrOptions
 from ..data.blocks import WHOLE_BYTES, Blocks
+from ..ops import threads
 from ..ops.centred import product
 from ..ops.finite import require_finite
 from ..ops.moments import Moments
 from ..ops.scatter import mean_and_square
+from ..ops.signs import fix_signs
 from ..ops.weights import mass_of, roots_of
 from ..solvers import scotlass, sparse_l0, sparse_l1, spca
 from ..solvers.directions import Directions, adjusted_variances, per_component
-from ..solvers.solution import Monitor, Solution
+from ..solvers.solution import Monitor, Solution, ignore
 from ._gaussian import require_more_than_one
+from ._streaming import Streaming, attributes
 
 __all__ = ["SparsePCA"]
 
@@ -37,11 +40,14 @@ class _Rows:
     A: NDArray
     mean: NDArray
     mass: float
+    roots: NDArray | None = None
+    """Square roots of the weights, one a row, where rows are those of the table."""
 
     @classmethod
     def of_scatter(cls, scatter: NDArray, mean: NDArray, mass: float) -> _Rows:
         """Return rows with the scatter matrix X'X, from its eigenvectors."""
-        values, vectors = np.linalg.eigh(scatter)
+        with threads.blas_for(float(len(scatter)) ** 3):
+            values, vectors = np.linalg.eigh(scatter)
         kept = values > len(values) * np.finfo(float).eps * values[-1]
         A = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
         return cls(A[::-1], mean, mass)
@@ -56,7 +62,16 @@ class _Rows:
         require_finite(mean, square)
         roots = roots_of(len(X), weight, np.dtype(np.float64))
         A = (X.astype(np.float64) - mean) * roots[:, None]
-        return cls(A, mean, mass_of(len(X), weight))
+        return cls(A, mean, mass_of(len(X), weight), roots)
+
+    def require_variance(self) -> None:
+        """Raise an error where there is nothing to explain."""
+        require_more_than_one(self.mass)
+        if not self.A.any():
+            raise ValueError(
+                "Every column of X is constant: there is no variance to explain. "
+                "Check that X holds the data you mean, one row a sample."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +87,10 @@ class _Sparse(Solution):
     n_nonzero: tuple[int, ...]
     alpha: NDArray | None
     l1_bound: NDArray | None
+    scores: NDArray | None
 
 
-class SparsePCA(Estimator):
+class SparsePCA(Streaming):
     """Sparse principal components: directions of few variables, which can be read.
 
     It finds scores Y and loadings D that reconstruct the centred table, most loadings zero::
@@ -120,8 +136,17 @@ class SparsePCA(Estimator):
         Trendafilov, Uddin 2003). ``'l0'``: most variance with `n_nonzero` loadings. `tol` is the
         tolerance of the certificate in the last three.
     n_nonzero : int, array-like of shape (n_components,) or None, default=None
-        How many nonzero loadings each component shall have, for ``'l0'``, and for ``'l1'`` in place
-        of `alpha`: penalties that give this number are looked for along a path of fits.
+        How many nonzero loadings each component shall have. ``'l0'`` has no other penalty; for the
+        others it takes the place of `alpha` or `l1_bound`, and `alpha_` and `l1_bound_` say with
+        which values the numbers were reached.
+    alpha_scores : float, default=0
+        Weight of an l1 penalty on the scores too, for ``'l1'``: ``+ alpha_scores |Y|_1``. Samples
+        then load on few components as well. The fit keeps all rows, which takes time and memory in
+        proportion to n_samples.
+    groups : array-like of shape (n_features,) or None, default=None
+        A label for each feature, for ``'l1'``: features with the same label are used together or
+        not at all. The penalty of a component is ``alpha sum_g sqrt(n_g) |D_g|_2`` over the groups
+        g of n_g features.
     scores : {'projected', 'normalised'}, default='projected'
         Whether the update of a score is projected onto the unit ball or set to length 1. The
         minima are the same.
@@ -140,7 +165,10 @@ class SparsePCA(Estimator):
     n_nonzero_ : tuple of int
         Nonzero loadings of each component.
     alpha_ : ndarray of shape (n_components_,)
-        Penalty of each component, for ``'l1'``.
+        Penalty of each component, for ``'l1'`` and ``'elastic-net'``.
+    scores_ : ndarray of shape (n_samples, n_components_)
+        Scores of the rows that were fitted, most of them zero, with `alpha_scores`: together with
+        the loadings the minimum of the objective. Columns have a length of 1 at most.
     l1_bound_ : ndarray of shape (n_components_,)
         Bound that each component keeps, for ``'scotlass'``: larger than `l1_bound` where no vector
         that is orthogonal to the earlier ones was found within it.
@@ -155,6 +183,8 @@ class SparsePCA(Estimator):
     mean_ : ndarray of shape (n_features,)
         Zero for a precomputed matrix.
     n_components_ : int
+    n_samples_seen_ : int
+        Rows seen by `partial_fit`. The attributes above are then solved for when first asked for.
     error_ : list of float
         The objective after each iteration, scikit-learn's name for `objective_history_`.
     solver_ : str
@@ -198,10 +228,14 @@ class SparsePCA(Estimator):
     (2, 2)
     """
 
-    claims = frozenset({"bounded", "row_order", "weights"})
+    claims = frozenset({"bounded", "row_order", "weights", "streaming", "mergeable"})
+
+    _solved = attributes(_Sparse) | {"n_components_"}
     excused: ClassVar[Mapping[str, str]] = {
         "check_estimators_nan_inf": "Its finite table is so small that alpha=1 leaves nothing, "
         "which is warned about; 'failed_refit_changes_nothing' holds that NaN and inf are refused.",
+        "check_fit_score_takes_y": "It calls partial_fit after fit, which is refused: fit keeps no "
+        "sums of its rows, as n_features squared numbers would go into every saved model.",
     }
     _remedy = "Raise max_iter or tol."
 
@@ -219,6 +253,8 @@ class SparsePCA(Estimator):
         "random_state": ["random_state"],
         "formulation": [StrOptions(set(FORMULATIONS))],
         "n_nonzero": [None, Interval(Integral, 1, None, closed="left"), "array-like"],
+        "alpha_scores": [Interval(Real, 0.0, None, closed="left")],
+        "groups": [None, "array-like"],
         "scores": [StrOptions({"projected", "normalised"})],
         "l1_bound": [None, Interval(Real, 1, None, closed="left"), "array-like"],
         "precomputed": ["boolean"],
@@ -245,6 +281,8 @@ class SparsePCA(Estimator):
         random_state: int | np.random.RandomState | None = None,
         formulation: str = "l1",
         n_nonzero: int | ArrayLike | None = None,
+        alpha_scores: float = 0,
+        groups: ArrayLike | None = None,
         scores: Literal["projected", "normalised"] = "projected",
         l1_bound: float | ArrayLike | None = None,
         precomputed: bool = False,
@@ -263,6 +301,8 @@ class SparsePCA(Estimator):
         self.random_state = random_state
         self.formulation = formulation
         self.n_nonzero = n_nonzero
+        self.alpha_scores = alpha_scores
+        self.groups = groups
         self.scores = scores
         self.l1_bound = l1_bound
         self.precomputed = precomputed
@@ -293,7 +333,13 @@ class SparsePCA(Estimator):
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> _Sparse:
-        rows = self._rows(X, weight)
+        return self._solve_rows(self._rows(X, weight), rng, monitor)
+
+    def _solution(self) -> _Sparse:
+        return self._solve_rows(_Rows.of_moments(self._moments), self._rng(), ignore)
+
+    def _solve_rows(self, rows: _Rows, rng: np.random.Generator, monitor: Monitor) -> _Sparse:
+        rows.require_variance()
         d = rows.A.shape[1]
         k = d if self.n_components is None else int(self.n_components)
         solve = {
@@ -303,29 +349,66 @@ class SparsePCA(Estimator):
             "l0": self._solve_l0,
         }[self.formulation]
         how = {"tol": self.tol, "max_iter": self.max_iter, "monitor": monitor}
+        how |= self._structure(rows)
         return self._described(solve(rows.A, k, rng, how), rows)
 
+    def _structure(self, rows: _Rows) -> dict[str, Any]:
+        """Return what only the l1 formulation knows: a price of scores, groups of features."""
+        structure: dict[str, Any] = {}
+        if self.alpha_scores > 0:
+            # |y| of w equal rows is w |y|, of the one row that stands for them sqrt(w) |sqrt(w) y|
+            structure["alpha_scores"] = self.alpha_scores * np.asarray(rows.roots)
+        if self.groups is not None:
+            structure["groups"] = self._checked_groups(rows.A.shape[1])
+        if structure and self.formulation != "l1":
+            raise ValueError(
+                f"{' and '.join(structure)} cannot be used with formulation="
+                f"{self.formulation!r}. Take formulation='l1'."
+            )
+        return structure
+
+    def _checked_groups(self, d: int) -> NDArray:
+        groups = np.asarray(self.groups)
+        if groups.shape != (d,):
+            raise ValueError(
+                f"groups has shape {groups.shape}, and there are {d} features. "
+                "Give one label for each feature."
+            )
+        if self.n_nonzero is not None:
+            raise ValueError(
+                "n_nonzero counts single features, and groups uses them together. "
+                "Give alpha in place of n_nonzero."
+            )
+        return groups
+
+    def _require_stream(self, first: bool) -> None:
+        if first and hasattr(self, "n_features_in_"):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted by fit, which does not keep the sums of "
+                "its rows. Give all rows to partial_fit, beginning with a new model."
+            )
+        if self._needs_rows():
+            raise ValueError(
+                "partial_fit keeps the sums of rows, and U_init, alpha_scores and precomputed need "
+                "more, or are no rows. Leave them at their defaults, or call fit."
+            )
+
+    def _needs_rows(self) -> bool:
+        """Whether X must be seen as it is, where other fits need no more than X'X."""
+        return self.precomputed or self._has_start() or self.alpha_scores > 0
+
     def _fits_blocks(self) -> bool:
-        free = not self.precomputed and not self._has_start()
-        return free and 8 * self.n_features_in_**2 <= WHOLE_BYTES
+        return not self._needs_rows() and 8 * self.n_features_in_**2 <= WHOLE_BYTES
 
     def _rows(self, X: Any, weight: NDArray | None) -> _Rows:
         """Return centred rows with the scatter of X: as few as there are columns, if X is tall."""
         if self.precomputed:
-            rows = self._rows_of_matrix(X, weight)
-        elif isinstance(X, Blocks):
-            rows = _Rows.of_moments(Moments.over(X))
-        elif X.shape[0] > X.shape[1] and not self._has_start():
-            rows = _Rows.of_moments(Moments.of(X, weight))
-        else:
-            rows = _Rows.of_table(X, weight)
-        require_more_than_one(rows.mass)
-        if not rows.A.any():
-            raise ValueError(
-                "Every column of X is constant: there is no variance to explain. "
-                "Check that X holds the data you mean, one row a sample."
-            )
-        return rows
+            return self._rows_of_matrix(X, weight)
+        if isinstance(X, Blocks):
+            return _Rows.of_moments(Moments.over(X))
+        if X.shape[0] > X.shape[1] and not self._needs_rows():
+            return _Rows.of_moments(Moments.of(X, weight))
+        return _Rows.of_table(X, weight)
 
     def _rows_of_matrix(self, X: NDArray, weight: NDArray | None) -> _Rows:
         """Return rows whose scatter is that of `n_samples` samples with the covariance X."""
@@ -333,6 +416,11 @@ class SparsePCA(Estimator):
             raise ValueError(
                 "precomputed=True without n_samples: alpha is weighed against sums over samples. "
                 "Give n_samples, the number of samples that the matrix was computed from."
+            )
+        if self.alpha_scores > 0:
+            raise ValueError(
+                "alpha_scores cannot be used with precomputed=True, where X has no samples. "
+                "Give the table itself."
             )
         if weight is not None:
             raise ValueError(
@@ -363,15 +451,13 @@ class SparsePCA(Estimator):
             found = sparse_l1.solve(A, k, alpha=self._checked_alpha(k), **how)
             self._warn_of_zeros(found, found.largest_alpha)
             return found
-        wanted = self._checked_n_nonzero(k, A.shape[1])
-        found = sparse_l1.solve_nonzero(A, k, n_nonzero=wanted, **how)
-        self._warn_of_misses(found, wanted)
-        return found
+        return self._with_target(sparse_l1.solve_nonzero, A, k, how)
 
     def _solve_elastic_net(
         self, A: NDArray, k: int, rng: np.random.Generator, how: dict[str, Any]
     ) -> Directions:
-        self._require_no_target()
+        if self.n_nonzero is not None:
+            return self._with_target(spca.solve_nonzero, A, k, how)
         found = spca.solve(A, k, alpha=self._checked_alpha(k), rng=rng, **how)
         longest = np.linalg.norm(A, axis=0).max()
         self._warn_of_zeros(found, 2 * float(np.linalg.norm(A, 2) * longest))
@@ -380,11 +466,18 @@ class SparsePCA(Estimator):
     def _solve_scotlass(
         self, A: NDArray, k: int, rng: np.random.Generator, how: dict[str, Any]
     ) -> Directions:
-        self._require_no_target()
+        if self.l1_bound is not None and self.n_nonzero is not None:
+            raise ValueError(
+                f"l1_bound={self.l1_bound!r} and n_nonzero={self.n_nonzero!r} are two ways to say "
+                "how sparse components are. Give one of them."
+            )
+        if self.n_nonzero is not None:
+            return self._with_target(scotlass.solve_nonzero, A, k, how | {"rng": rng})
         if self.l1_bound is None:
             raise ValueError(
-                "formulation='scotlass' needs l1_bound, the largest l1 norm of a component. Give a "
-                f"number from 1, for single variables, to {np.sqrt(A.shape[1]):.3g}, for plain PCA."
+                "formulation='scotlass' needs l1_bound, the largest l1 norm of a component, or "
+                "n_nonzero. Give an l1_bound from 1, for single variables, to "
+                f"{np.sqrt(A.shape[1]):.3g}, for plain PCA."
             )
         return scotlass.solve(A, k, t=self.l1_bound, rng=rng, **how)
 
@@ -398,13 +491,6 @@ class SparsePCA(Estimator):
             )
         wanted = self._checked_n_nonzero(k, A.shape[1])
         return sparse_l0.solve(A, k, n_nonzero=wanted, rng=rng, **how)
-
-    def _require_no_target(self) -> None:
-        if self.n_nonzero is not None:
-            raise ValueError(
-                f"n_nonzero={self.n_nonzero!r} cannot be used with "
-                f"formulation={self.formulation!r}. Take formulation='l1' or 'l0'."
-            )
 
     def _checked_alpha(self, k: int) -> NDArray:
         alpha = per_component(self.alpha, k, "alpha")
@@ -453,19 +539,25 @@ class SparsePCA(Estimator):
                 f"smaller alpha (from {largest:.4g} on, all are zero), or ask for "
                 "fewer components.",
                 UserWarning,
-                stacklevel=9,
+                stacklevel=10,
             )
 
-    def _warn_of_misses(self, found: Directions, wanted: NDArray) -> None:
+    def _with_target(
+        self, solve: Callable[..., Directions], A: NDArray, k: int, how: dict[str, Any]
+    ) -> Directions:
+        """Return directions with `n_nonzero` nonzeros; warn if some have another number."""
+        wanted = self._checked_n_nonzero(k, A.shape[1])
+        found = solve(A, k, n_nonzero=wanted, **how)
         counts = np.count_nonzero(found.components, axis=1)
         if (counts != wanted).any():
             warnings.warn(
                 f"n_nonzero={self.n_nonzero!r} was not reached: the components have "
                 f"{', '.join(map(str, counts))} nonzeros, which is the nearest that was found. "
-                "Ask for fewer components, or give alpha.",
+                "Ask for other numbers, or for fewer components.",
                 UserWarning,
-                stacklevel=9,
+                stacklevel=10,
             )
+        return found
 
     def _asked_to_converge(self) -> bool:
         return self.max_iter > 0
@@ -490,7 +582,15 @@ class SparsePCA(Estimator):
             n_nonzero=tuple(int(count) for count in np.count_nonzero(V, axis=1)),
             alpha=getattr(found, "alpha", None),
             l1_bound=getattr(found, "l1_bounds", None),
+            scores=self._sparse_scores(found, rows),
         )
+
+    def _sparse_scores(self, found: Directions, rows: _Rows) -> NDArray | None:
+        """Return the scores of the rows, if they were penalised."""
+        if not (self.alpha_scores > 0 and isinstance(found, sparse_l1.SparseFactors)):
+            return None
+        signs = np.where(np.any(fix_signs(found.components) != found.components, axis=1), -1, 1)
+        return found.factors[0] * signs / np.asarray(rows.roots)[:, None]
 
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
-from ..ops import threads
+from . import resamples
 from .align import align
 from .blocks import centre, correlations
 from .frames import column_names, component_names, pandas
@@ -154,7 +153,7 @@ def bootstrap(
     if n_draws < 2:
         raise ValueError(f"n_draws={n_draws} must be at least 2. Take 200 or more.")
     rng = np.random.default_rng(random_state)
-    full = _seeded(clone(estimator), rng).fit(X)
+    full = resamples.seeded(clone(estimator), rng).fit(X)
     require_linear(full)
     names = getattr(full, "feature_names_in_", None)
     A = checked(full, X)
@@ -166,33 +165,20 @@ def bootstrap(
             "orthonormal: turned, they would be others. Take procrustes=False."
         )
     k = len(target)
-    few = ValueError(
-        f"Some draws have no variance left along one of {k} components: they hold about "
-        f"{round(0.63 * n)} of the {n} rows, some of them twice. Ask for fewer components."
-    )
-    # a rule for the rank would choose it anew in each draw
-    rank = {"n_components": k} if "n_components" in estimator.get_params(deep=False) else {}
-    weighted = has_fit_parameter(estimator, "sample_weight")
+    drawn = resamples.Resamples(estimator, A, k)
     seeds = rng.spawn(n_draws)
 
     def draw(i: int) -> tuple[NDArray, NDArray, NDArray]:
-        counts = seeds[i].multinomial(n, np.full(n, 1 / n)).astype(np.float64)
-        if np.count_nonzero(counts) <= k:
-            raise few
-        model = _seeded(clone(estimator).set_params(**rank), seeds[i])
-        if weighted:
-            model.fit(A, sample_weight=counts)
-        else:
-            model.fit(A[np.repeat(np.arange(n), counts.astype(np.intp))])
+        model, counts = drawn.fit(seeds[i])
         variances, loadings = _estimates(model, model.transform(A), A, counts)
         V = np.asarray(model.components_, dtype=np.float64)
         return (_turned if procrustes else _matched)(target, V, variances, loadings)
 
     variances, loadings = _estimates(full, full.transform(X), A, np.ones(n))
-    parts = zip(*threads.run(draw, n_draws), strict=True)
+    parts = zip(*resamples.run(draw, n_draws), strict=True)
     variance_draws, loading_draws, cosines = (np.stack(part) for part in parts)
     if not (variance_draws > 0).all():
-        raise few
+        raise drawn.too_few()
     # the deviation of the draws is too small by sqrt((n - 1) / n)
     factor = float(stats.t.ppf((1 + level) / 2, n - 1)) * np.sqrt(n / (n - 1))
     reach = factor * np.log(variance_draws).std(axis=0, ddof=1)
@@ -212,13 +198,6 @@ def bootstrap(
         matching="procrustes" if procrustes else "order and sign",
         level=level,
     )
-
-
-def _seeded(model: Any, rng: np.random.Generator) -> Any:
-    """Give a model whose seed was left open one from `rng`."""
-    if model.get_params(deep=False).get("random_state", "none of it") is None:
-        model.set_params(random_state=int(rng.integers(2**31)))
-    return model
 
 
 def _estimates(model: Any, scores: Any, A: Any, counts: NDArray) -> tuple[NDArray, NDArray]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..data.blocks import Blocks
 from . import limits
 from .blocks import projections
 
@@ -37,6 +38,8 @@ def require_linear(estimator: Any) -> None:
 def checked(estimator: Any, X: Any) -> Any:
     """Return `X` as floats, dense or in rows, checked against the fitted model."""
     try:
+        if isinstance(X, Blocks):  # columns go by their names
+            return estimator._check(X, reset=False)
         return validate_data(
             estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 __all__ = ["compiled"]
 
-_compiling = threading.Lock()
+_compiling = threading.RLock()  # a loop compiles those that it calls
 
 
 def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
@@ -18,7 +19,8 @@ def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
     The machine code is cached beside the source or in the user's cache folder. Where neither can
     be written (a read-only install without a home folder) numba refuses to cache, and the loop is
     compiled again in each process instead. ``loop.__wrapped__`` is the plain Python function, the
-    twin that tests compare it with.
+    twin that tests compare it with. A loop may call other compiled ones of its own file (numba's
+    cache does not see changes in other files).
     """
 
     @functools.cache
@@ -26,17 +28,31 @@ def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
         import numba  # 0.3 s: paid by the first fit that needs a loop, not by an import
 
         options = {"nogil": True, "error_model": "numpy"}
+        function = _calling_compiled(loop)
         try:
-            compiled_loop = numba.njit(loop, cache=True, **options)
+            compiled_loop = numba.njit(function, cache=True, **options)
         except RuntimeError:
-            compiled_loop = numba.njit(loop, **options)
+            compiled_loop = numba.njit(function, **options)
         return _with_slp(compiled_loop)
 
     @functools.wraps(loop)
     def call(*args: Any) -> Any:
         return dispatcher()(*args)
 
+    call.dispatcher = dispatcher  # type: ignore[attr-defined]
     return call
+
+
+def _calling_compiled(loop: Callable[..., Any]) -> FunctionType:
+    """Return `loop` with the compiled loops that it calls in the form that numba can call."""
+    assert isinstance(loop, FunctionType)
+    own = {}
+    for name in loop.__code__.co_names:
+        if dispatcher := getattr(loop.__globals__.get(name), "dispatcher", None):
+            own[name] = dispatcher()
+    function = FunctionType(loop.__code__, loop.__globals__ | own, loop.__name__, loop.__defaults__)
+    function.__module__, function.__qualname__ = loop.__module__, loop.__qualname__
+    return function
 
 
 def _with_slp(dispatcher: Any) -> Any:

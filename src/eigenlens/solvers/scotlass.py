@@ -24,23 +24,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .directions import EXHAUSTED, Directions, compressed, per_component
 from .solution import Certificate, Monitor, ignore
+from .targets import PLACES, Face, Signs, between, first_without
 
-__all__ = ["BoundedDirections", "solve"]
+__all__ = ["BoundedDirections", "solve", "solve_nonzero"]
 
 GAP = "gain of the best feasible step, to first order / variance"
 STARTS = 8  # of each kind: principal axes, columns, random directions
 WARM = 30  # steps from each start, before the best one goes on alone
+ATTEMPTS = 16  # ascents, at most, until one reaches a number of nonzeros
+HALVINGS = 12  # for a multiplier with a number of nonzeros: what is as rare is near a tie
+PATIENCE = 20  # steps without the number, after which an ascent is given up
 BISECTIONS = 30  # for the multiplier c, to 1e-9 of g
 NOISE = 1e-9  # of g: entries of u below are the rounding of larger ones
 SLACK = 1e-9  # relative excess of an l1 norm that counts as rounding
 
 Product = Callable[[NDArray], NDArray]
+
+Begin = Callable[[NDArray, NDArray], tuple[NDArray, float]]
+"""Takes the rows that are left and the earlier directions; gives a start and its bound."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,20 +123,67 @@ def solve(
             f"t={t!r} is less than 1, and no unit vector has so small an l1 norm. "
             f"Give at least 1, or from sqrt(d)={np.sqrt(A.shape[1]):.3g} on for plain PCA."
         )
+
+    def begin(left: NDArray, V: NDArray) -> tuple[NDArray, float]:
+        bound = float(bounds[len(V)])
+        v = _best_start(left, bound, V, rng)
+        return v, bound if _within(v, bound) else float(np.abs(v).sum())
+
+    return _one_by_one(A, bounds, begin, _Climb(tol, max_iter, monitor))
+
+
+def solve_nonzero(
+    A: NDArray,
+    k: int,
+    *,
+    n_nonzero: ArrayLike,
+    rng: np.random.Generator,
+    tol: float,
+    max_iter: int = 1000,
+    monitor: Monitor = ignore,
+) -> BoundedDirections:
+    """Return `k` orthogonal directions with `n_nonzero` nonzeros each, and bounds that have them.
+
+    One number, or one for each direction. The same ascent as in :func:`solve`, but each step has
+    the multiplier of the l1 norm that leaves the number (:mod:`.targets`); where it rests, its l1
+    norm is the bound. The nearest number is taken where none that is orthogonal to the earlier
+    directions is found. Other parameters as for :func:`solve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens.solvers import scotlass
+    >>> A = np.array([[3.0, 3.1, 1.0], [-3.0, -2.9, 1.0], [0.0, -0.2, -2.0]])
+    >>> rng = np.random.default_rng(0)
+    >>> found = scotlass.solve_nonzero(A, 2, n_nonzero=[2, 1], rng=rng, tol=1e-10)
+    >>> np.count_nonzero(found.components, axis=1)
+    array([2, 1])
+    """
+    wanted = per_component(n_nonzero, k, "n_nonzero", np.int64)
+
+    def begin(left: NDArray, V: NDArray) -> tuple[NDArray, float]:
+        v = _WithNumber(left, V, int(wanted[len(V)]), tol, max_iter).at_rest(rng)
+        return v, float(np.abs(v).sum())
+
+    return _one_by_one(A, np.ones(k), begin, _Climb(tol, max_iter, monitor))
+
+
+def _one_by_one(A: NDArray, bounds: NDArray, begin: Begin, climb: _Climb) -> BoundedDirections:
+    """Return the directions that `climb` leads to, each from where it shall `begin`.
+
+    With the bounds of those starts in place of `bounds`.
+    """
     A = compressed(A)
-    climb = _Climb(tol, max_iter, monitor)
-    components = np.zeros((k, A.shape[1]))
+    components = np.zeros((len(bounds), A.shape[1]))
     floor = EXHAUSTED * np.sum(A**2)
     for j, component in enumerate(components):
         V = components[:j]
         left = A - (A @ V.T) @ V
         if climb.stopped or np.sum(left**2) <= floor:
             break
-        v = _best_start(left, bounds[j], V, rng)
-        if not _within(v, bounds[j]):
-            bounds[j] = np.abs(v).sum()
+        v, bounds[j] = begin(left, V)
         component[:] = climb.to_the_top(left, v, bounds[j], V)
-    certificate = Certificate(GAP, climb.gap, tol)
+    certificate = climb.certificate()
     return BoundedDirections(
         components=components,
         objective_history=np.array(climb.history),
@@ -156,6 +211,7 @@ class _Climb:
 
     def to_the_top(self, A: NDArray, v: NDArray, t: float, V: NDArray) -> NDArray:
         """Step up from `v`, which is feasible, until no step gains."""
+        value, gap = 0.0, np.inf
         for step in range(1, self._max_iter + 1):
             g = A.T @ (A @ v)
             value = float(v @ g)
@@ -170,6 +226,9 @@ class _Climb:
         self.gap = max(self.gap, gap)
         self._before += value
         return v
+
+    def certificate(self) -> Certificate:
+        return Certificate(GAP, self.gap, self._tol)
 
 
 def _best_start(A: NDArray, t: float, V: NDArray, rng: np.random.Generator) -> NDArray:
@@ -200,10 +259,10 @@ def _starts(A: NDArray, V: NDArray, rng: np.random.Generator) -> list[NDArray]:
     return list(rows[kept] / lengths[kept, None])
 
 
-def _ascend(product: Product, v: NDArray, t: float, V: NDArray) -> NDArray:
+def _ascend(gradient: Product, v: NDArray, t: float, V: NDArray) -> NDArray:
     """Return where a few steps from `v` lead."""
     for _ in range(WARM):
-        g = product(v)
+        g = gradient(v)
         if not g.any():
             break
         before, v = v, _maximiser(g, t, V, np.sign(v))
@@ -215,6 +274,113 @@ def _ascend(product: Product, v: NDArray, t: float, V: NDArray) -> NDArray:
 def _within(v: NDArray, t: float) -> bool:
     """Whether `v`, of length 1, keeps the bound on the l1 norm."""
     return bool(np.abs(v).sum() <= t * (1 + SLACK))
+
+
+# ------------------------------------------------------------------------- a number of nonzeros
+
+
+class _WithNumber:
+    """The ascent in which each multiplier is one that leaves `count` nonzeros."""
+
+    def __init__(self, A: NDArray, V: NDArray, count: int, tol: float, max_iter: int) -> None:
+        self._A = A
+        self._V = V
+        self._count = count
+        self._rest = max(0.1 * np.sqrt(tol), 1e-9)  # the gap is quadratic in the step
+        self._max_iter = max_iter
+        self._c = 0.0
+        self._mu = np.zeros(len(V))
+
+    def at_rest(self, rng: np.random.Generator) -> NDArray:
+        """Return a direction at which the ascent rests, with the number if there is one."""
+        ends = [self._ascend_freely(v) for v in _starts(self._A, self._V, rng)]
+        best: dict[bytes, NDArray] = {}  # for each support, as many starts lead to the same
+        for v in sorted(ends, key=lambda v: -float(np.sum((self._A @ v) ** 2))):
+            best.setdefault(np.flatnonzero(v).tobytes(), v)
+        tries = product(PLACES, best.values())
+        attempts = (self._ascend(v, place) for place, v in islice(tries, ATTEMPTS))
+        return first_without(self._shortfall, attempts)[0]
+
+    def _shortfall(self, attempt: tuple[NDArray, bool]) -> tuple[int, bool]:
+        v, rests = attempt
+        return abs(int(np.count_nonzero(v)) - self._count), not rests
+
+    def _ascend_freely(self, v: NDArray) -> NDArray:
+        """Return where a few steps lead that need not be orthogonal to `V`, which are cheap."""
+        for _ in range(WARM):
+            g = self._A.T @ (self._A @ v)
+            if not g.any():
+                break
+            u = _soft(g, between(np.abs(g), self._count, PLACES[0]))
+            before, v = v, u / np.linalg.norm(u)
+            if np.abs(v - before).max() < 1e-6:
+                break
+        return v
+
+    def _ascend(self, v: NDArray, place: float) -> tuple[NDArray, bool]:
+        """Return where the steps from `v` lead, and whether they rest there."""
+        missed = 0
+        for _ in range(self._max_iter):
+            before, v = v, self._step(self._A.T @ (self._A @ v), v, place)
+            missed += np.count_nonzero(v) != self._count
+            if np.abs(v - before).max() <= self._rest:
+                return v, True
+            if missed > PATIENCE:
+                break
+        return v, False
+
+    def _step(self, g: NDArray, v: NDArray, place: float) -> NDArray:
+        """Return the maximiser of the tangent, on the face of `v` if it is there still."""
+        u = self._placed(g, v, place) if np.count_nonzero(v) == self._count else None
+        if u is None:
+            v = self._bisected(g)
+            u = self._placed(g, v, place)
+        return _orthogonal(v if u is None else u, self._V)
+
+    def _placed(self, g: NDArray, v: NDArray, place: float) -> NDArray | None:
+        """Return the answer at a `place` on the face with the signs of `v`; None if it is empty."""
+        S = np.flatnonzero(v)
+        face = _face(g, self._V, (S, np.sign(v[S])))
+        low, high = face.interval()
+        if not low < high < np.inf:
+            return None
+        u = face.answer(low + place * (high - low))
+        return u if np.linalg.norm(u) > NOISE * np.linalg.norm(g) else None
+
+    def _bisected(self, g: NDArray) -> NDArray:
+        """Return an answer with the number of nonzeros, or the nearest that bisection meets.
+
+        The last multiplier comes first: in most steps it will do.
+        """
+        low, high = 0.0, float(np.abs(g).max())
+        c, best, least = self._c or high / 2, g, np.inf
+        for _ in range(HALVINGS):
+            u, self._mu = _thresholded(g, c, self._V, self._mu)
+            u[np.abs(u) <= NOISE * np.abs(u).max()] = 0.0
+            excess = int(np.count_nonzero(u)) - self._count
+            if abs(excess) < least and self._is_direction(u):
+                best, least, self._c = u, abs(excess), c
+            if excess == 0:
+                break
+            low, high = (c, high) if excess > 0 else (low, c)
+            c = (low + high) / 2
+        return best
+
+    def _is_direction(self, u: NDArray) -> bool:
+        """Whether `u` has a length, and is orthogonal to `V`: Newton's method may have ended."""
+        along = np.linalg.norm(self._V @ u)
+        return bool(u.any() and along <= 1e-6 * np.linalg.norm(u))
+
+
+def _face(g: NDArray, V: NDArray, of: Signs) -> Face:
+    """Return the answers ``argmin 1/2 |u - g|^2 + c |u|_1`` with ``V u = 0`` and these signs."""
+    S, signs = of
+    both = np.stack([g[S], signs], axis=1)
+    mu = np.linalg.lstsq(V[:, S].T, both, rcond=None)[0]
+    p, q = (both - V[:, S].T @ mu).T
+    r, e = g - mu[:, 0] @ V, mu[:, 1] @ V
+    r[S] = e[S] = 0.0
+    return Face(S, signs, p, q, r, e)
 
 
 # ---------------------------------------------------------------------------------- one step up

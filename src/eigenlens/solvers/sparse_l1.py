@@ -15,6 +15,11 @@ values; so is the order of the updates. A direction whose loadings are all zero 
 objective does not depend on its score, so that may be anything: once the others rest, it becomes
 the column of the residual that is largest, if that is longer than alpha. If none is, no score can
 make the direction useful, and it stays zero. (scikit-learn takes a random column of A instead.)
+
+Two more forms of the problem share all this. With groups of columns, the loadings of a group are
+zero together (a group lasso; Jenatton, Obozinski, Bach 2010, have more general structures). With a
+penalty ``sum_i beta_i |Y_i|_1`` on the rows of the scores, y_k is soft-thresholded before the
+projection; then A must be the table itself, as the norm depends on its rows.
 """
 
 from __future__ import annotations
@@ -29,7 +34,9 @@ from numpy.typing import NDArray
 from ..ops import threads
 from ..ops.lasso import lasso_rows, score_columns
 from .directions import Directions
+from .penalties import MAX_SWEEPS, GroupLasso, Lasso, Penalty
 from .solution import Certificate, Monitor, ignore
+from .targets import between, nearest
 
 __all__ = ["Factors", "SparseFactors", "encode", "solve", "solve_nonzero"]
 
@@ -39,10 +46,9 @@ Factors = tuple[NDArray, NDArray]
 """Scores (m x k) and loadings (d x k)."""
 
 LASSO_TOL = 1e-8  # step of a coordinate at which a lasso rests, relative to |A|
-MAX_SWEEPS = 1000  # over the coordinates of one lasso
 BLOCK_BYTES = 1 << 20  # of A: read once from memory, used twice from cache
-MAX_ROUNDS = 100  # fits on the way to a number of nonzeros
-STEP = 1.3  # factor of alpha while a number of nonzeros is not bracketed
+MAX_ROUNDS = 1000  # of the descent that keeps a number of nonzeros
+REST = 1e-9  # step of a score at which it ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +62,8 @@ class SparseFactors(Directions):
     alpha : ndarray of shape (k,)
         The penalty of each direction.
     largest_alpha : float
-        From this alpha on all loadings are zero: the length of the longest column of A.
+        From this alpha on all loadings are zero: the length of the longest column of A, or for
+        groups the largest singular value of their columns over the weight.
     """
 
     factors: Factors
@@ -69,6 +76,8 @@ def solve(
     k: int,
     *,
     alpha: NDArray | float,
+    alpha_scores: NDArray | float = 0.0,
+    groups: NDArray | None = None,
     normalise: bool = False,
     positive_scores: bool = False,
     positive_loadings: bool = False,
@@ -86,6 +95,10 @@ def solve(
     k : int
         May exceed both m and d.
     alpha : float or ndarray of shape (k,)
+    alpha_scores : float or ndarray of shape (m,)
+        Penalty on the scores, one for all rows or one for each.
+    groups : ndarray of shape (d,), optional
+        A label for each column; columns with the same label are used together.
     normalise : bool
         Whether scores are set to length 1 rather than projected onto the unit ball.
     positive_scores, positive_loadings : bool
@@ -105,8 +118,15 @@ def solve(
     monitor : Monitor
     """
     with threads.serial_blas():
-        within = _Within(normalise, positive_scores, positive_loadings)
-        descent = _Descent(A, np.broadcast_to(np.asarray(alpha, float), k), within)
+        price = np.broadcast_to(np.asarray(alpha_scores, float), len(A))
+        within = _Within(normalise, positive_scores, np.array(price) if price.any() else None)
+        alphas = np.array(np.broadcast_to(np.asarray(alpha, float), k))
+        if groups is None:
+            descent = _Descent(A, Lasso(alphas, positive_loadings), within)
+        else:
+            _, labels, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+            penalty = GroupLasso(alphas, np.append(0, np.cumsum(sizes)))
+            descent = _Descent(A, penalty, within, order=np.argsort(labels, kind="stable"))
         descent.begin(start)
         history: list[float] = []
         converged = False
@@ -129,35 +149,19 @@ def solve_nonzero(
 ) -> SparseFactors:
     """Return k sparse directions with `n_nonzero` loadings each, or one number for each.
 
-    A path over alpha, one value for each direction: from a descent that keeps the numbers, by
-    steps and then by bisection in the logarithm, each fit from the last.
-    As directions compete for variables, a number may be out of reach; the nearest fit is returned.
+    A descent in which, at every step, the penalty of each direction is one that leaves the right
+    number (:mod:`.targets`), and then one from there with these penalties. Variables that are alike
+    come and go together, so a number may be out of reach; the nearest fit is returned.
     `how` goes to :func:`solve`.
     """
     wanted = np.broadcast_to(np.asarray(n_nonzero), k)
-    stopped = False
+    begin = solve(A, k, alpha=0.0, **(how | {"max_iter": 2}))  # two, for scores of length 1
 
-    def watch(objective: float) -> bool:
-        nonlocal stopped
-        stopped = monitor(objective)
-        return stopped
+    def attempt(place: float, watch: Monitor) -> SparseFactors:
+        start, alpha = _at_rest(A, begin.factors, wanted, place, how.get("alpha_scores"))
+        return solve(A, k, alpha=alpha, monitor=watch, **(how | {"start": start}))
 
-    best = solve(A, k, alpha=0.0, **(how | {"max_iter": 2}))  # two, for scores of length 1
-    start, alpha = _cut(A, best.factors, wanted)
-    least, low, high = np.inf, np.zeros(k), np.full(k, np.inf)
-    for _ in range(MAX_ROUNDS):
-        found = solve(A, k, alpha=alpha, monitor=watch, **(how | {"start": start}))
-        start = found.factors
-        excess = np.count_nonzero(start[1], axis=0) - wanted
-        if (miss := np.abs(excess).sum()) < least:
-            best, least = found, miss
-        if miss == 0 or stopped:
-            break
-        low, high = np.where(excess > 0, alpha, low), np.where(excess < 0, alpha, high)
-        alpha = _next(alpha, excess, low, high)
-        stale = high < low * (1 + 1e-6)  # the others have moved since it was bracketed
-        low[stale], high[stale] = 0.0, np.inf
-    return best
+    return nearest(attempt, wanted, monitor)
 
 
 def encode(
@@ -182,114 +186,129 @@ def encode(
     return code
 
 
-def _cut(A: NDArray, start: Factors, wanted: NDArray) -> tuple[Factors, NDArray]:
+def _at_rest(
+    A: NDArray, start: Factors, wanted: NDArray, place: float, price: NDArray | None
+) -> tuple[Factors, NDArray]:
     """Return factors with the numbers of nonzeros that are `wanted`, and the penalties for that.
 
-    Block descent by directions in which, at every step, the penalty is what leaves the right number
-    of loadings. Where it comes to rest, the conditions of optimality hold for these penalties.
+    Block descent by directions, each with a penalty at the same `place` of those that leave the
+    right number of loadings.
     """
     Y, D = (factor.T.copy() for factor in start)
     alpha = np.zeros(len(wanted))
     for _ in range(MAX_ROUNDS):
-        before, C, G = alpha.copy(), Y @ A, Y @ Y.T
+        before, C, G = Y.copy(), Y @ A, Y @ Y.T
         for a in np.flatnonzero(np.diag(G)):
             z = C[a] - G[a] @ D + G[a, a] * D[a]
-            alpha[a] = _between(np.abs(z), wanted[a])
+            alpha[a] = between(np.abs(z), wanted[a], place)
             D[a] = np.sign(z) * np.maximum(np.abs(z) - alpha[a], 0.0) / G[a, a]
-        score_columns(D @ D.T, D @ A.T, Y, True, False)
-        if np.abs(alpha - before).max() <= 1e-6 * alpha.max():
+        score_columns(D @ D.T, D @ A.T, Y, price is None, False, price)
+        if np.abs(Y - before).max() <= REST:
             break
     return (Y.T, D.T), alpha
 
 
-def _between(size: NDArray, count: int) -> float:
-    """Return a number that `count` of the sizes exceed, 0 if all of them shall."""
-    if count == len(size):
-        return 0.0
-    falling = -np.partition(-size, [count - 1, count])
-    return float(0.1 * falling[count - 1] + 0.9 * falling[count])
-
-
-def _next(alpha: NDArray, excess: NDArray, low: NDArray, high: NDArray) -> NDArray:
-    """Return a larger alpha where there are too many nonzeros, a smaller one where too few."""
-    up = np.where(np.isinf(high), alpha * STEP, np.sqrt(alpha * np.where(high < np.inf, high, 1)))
-    down = np.where(low == 0, alpha / STEP, np.sqrt(alpha * low))
-    return np.select([excess > 0, excess < 0], [up, down], alpha)
-
-
 class _Within(NamedTuple):
-    """What scores and loadings must keep to."""
+    """What scores must keep to, and what each of their rows costs."""
 
     normalise: bool
-    positive_scores: bool
-    positive_loadings: bool
+    positive: bool
+    price: NDArray | None
 
-    def score(self, target: NDArray) -> NDArray:
-        """Return the nearest rows that may be scores."""
-        if self.positive_scores:
+    def score(self, target: NDArray, curvature: NDArray | float = 1.0) -> NDArray:
+        """Return the best rows that may be scores, where `target` would be without limits.
+
+        The misfit has the given curvature in each of them.
+        """
+        if self.price is not None:
+            target = np.sign(target) * np.maximum(np.abs(target) - self.price / curvature, 0.0)
+        if self.positive:
             target = np.maximum(target, 0.0)
         lengths = np.linalg.norm(target, axis=1, keepdims=True)
         return target / np.maximum(lengths, np.finfo(float).tiny if self.normalise else 1.0)
+
+    def cost(self, Y: NDArray) -> float:
+        """Return the penalty on the scores, rows of Y."""
+        return 0.0 if self.price is None else float(np.abs(Y).sum(axis=0) @ self.price)
 
 
 class _Descent:
     """The problem and where the descent is: scores as rows of Y, loadings as rows of D."""
 
-    def __init__(self, A: NDArray, alpha: NDArray, within: _Within) -> None:
-        self.columns = np.ascontiguousarray(A.T)
+    def __init__(
+        self, A: NDArray, penalty: Penalty, within: _Within, order: NDArray | None = None
+    ) -> None:
+        self.order = np.arange(A.shape[1]) if order is None else order  # groups lie together
+        self.columns = np.ascontiguousarray(A.T if order is None else A.T[order])
         self.squares = np.einsum("ji,ji->j", self.columns, self.columns)
         self.square = float(self.squares.sum())
         self.rounding = 8 * float(np.finfo(float).eps) * self.square  # of the objective
-        self.alpha = np.array(alpha)
+        self.penalty = penalty
         self.within = within
         d, m = self.columns.shape
         # a pool costs more than it gives in an iteration of milliseconds
-        large = 4 * m * d * len(self.alpha) > threads.LARGE
-        self.blocks = threads.spans(d, BLOCK_BYTES // (8 * m) if large else d)
+        large = 4 * m * d * len(penalty.alpha) > threads.LARGE
+        self.blocks = penalty.spans(d, BLOCK_BYTES // (8 * m) if large else d)
 
     def begin(self, start: Factors | None) -> None:
         """Set Y and D to the given start, or to the leading singular vectors."""
         d, m = self.columns.shape
-        k = len(self.alpha)
+        k = len(self.penalty.alpha)
         self.Y, self.D = np.zeros((k, m)), np.zeros((d, k))
         if start is not None:
-            self.Y[:], self.D[:] = start[0].T, start[1]
-        elif leading := min(k, m):
-            gram = self.columns.T @ self.columns
-            values, vectors = scipy.linalg.eigh(gram, subset_by_index=[m - leading, m - 1])
+            self.Y[:], self.D[:] = start[0].T, start[1][self.order]
+        elif leading := min(k, m, d):
+            columns = self.columns if m <= d else self.columns.T
+            n = min(m, d)
+            values, vectors = scipy.linalg.eigh(
+                columns.T @ columns, subset_by_index=[n - leading, n - 1]
+            )
             values, vectors = np.sqrt(np.maximum(values[::-1], 0.0)), vectors[:, ::-1]
-            self.Y[:leading] = (vectors * values).T
-            self.D[:, :leading] = self.columns @ (vectors / np.where(values > 0, values, np.inf))
+            others = columns @ (vectors / np.where(values > 0, values, np.inf))
+            left, right = (vectors, others) if m <= d else (others, vectors)
+            self.Y[:leading], self.D[:, :leading] = (left * values).T, right
+        if self.within.price is not None:  # scores that are longer than 1 would look cheaper
+            lengths = np.linalg.norm(self.Y, axis=1)
+            self.Y /= np.where(lengths > 0, lengths, 1.0)[:, None]
+            self.D *= lengths
         self.B, self.H = self.D.T @ self.columns, self.D.T @ self.D
 
     def step(self) -> None:
         """Update D, then Y; with them their products B = D'A' and H = D'D."""
         G, tol = self.Y @ self.Y.T, LASSO_TOL * np.sqrt(self.square)
-        positive = self.within.positive_loadings
 
         def part(i: int) -> NDArray:
-            A, D = self.columns[self.blocks[i]], self.D[self.blocks[i]]
-            lasso_rows(G, A @ self.Y.T - D @ G, self.alpha, D, tol, MAX_SWEEPS, positive)
+            rows = self.blocks[i]
+            A, D = self.columns[rows], self.D[rows]
+            self.penalty.descend(G, A @ self.Y.T, D, rows, tol)
             return D.T @ A
 
         self.B = np.sum(threads.run(part, len(self.blocks)), axis=0)
         self.H = self.D.T @ self.D
-        score_columns(self.H, self.B, self.Y, self.within.normalise, self.within.positive_scores)
+        score_columns(self.H, self.B, self.Y, *self.within)
 
     def use_an_unused(self, negligible: float) -> bool:
-        """Give an unused direction the largest column of the residual, if that is worth it.
+        """Give an unused direction the largest part of the residual, if that is worth it.
 
         Only where the others rest, and one at a time: else two would describe the same variables.
         """
         unused = np.flatnonzero(np.diag(self.H) == 0.0)
         if not len(unused):
             return False
-        a = unused[np.argmin(self.alpha[unused])]
-        j, length = self._largest_residual()
-        if 0.5 * max(0.0, length - self.alpha[a]) ** 2 <= negligible:
-            return False
-        self.Y[a] = self.within.score((self.columns[j] - self.D[j] @ self.Y)[None] / length)[0]
-        return True
+        a = unused[np.argmin(self.penalty.alpha[unused])]
+        alpha = self.penalty.alpha[a]
+        groups, weights = self.penalty.groups(len(self.columns))
+        lengths = self._residual_lengths(groups)
+        for g in np.argsort(-lengths / weights):
+            price = alpha * weights[g]
+            if 0.5 * max(0.0, lengths[g] - price) ** 2 <= negligible:
+                return False
+            score, length = self._along(groups[g])
+            gain = 0.5 * max(0.0, length - price) ** 2 - self.within.cost(score)
+            if gain > negligible:
+                self.Y[a] = self.within.score(score)[0]
+                return True
+        return False
 
     def resample(self, rng: np.random.Generator) -> None:
         """Give each unused direction the residual of a random column as its score."""
@@ -300,18 +319,24 @@ class _Descent:
         lengths = np.linalg.norm(residual, axis=1, keepdims=True)
         self.Y[unused] = self.within.score(residual / np.maximum(lengths, np.finfo(float).tiny))
 
-    def _largest_residual(self) -> tuple[int, float]:
-        """Return the column of ``A - Y D'`` that is longest, and its length."""
+    def _residual_lengths(self, groups: list[slice]) -> NDArray:
+        """Return the Frobenius norm of each group of columns of ``A - Y D'``."""
         linear = self.D @ (self.Y @ self.Y.T) - 2 * (self.columns @ self.Y.T)
         squares = self.squares + np.einsum("jk,jk->j", self.D, linear)
-        j = int(np.argmax(squares))
-        return j, float(np.sqrt(max(0.0, squares[j])))
+        sums = np.add.reduceat(squares, [rows.start for rows in groups])
+        return np.sqrt(np.maximum(sums, 0.0))
+
+    def _along(self, rows: slice) -> tuple[NDArray, float]:
+        """Return the score that describes these columns of the residual best, and how well."""
+        residual = self.columns[rows] - self.D[rows] @ self.Y
+        _, lengths, scores = np.linalg.svd(residual, full_matrices=False)
+        return scores[:1], float(lengths[0])
 
     def objective(self) -> float:
         """Return the value of the objective."""
         G = self.Y @ self.Y.T
         misfit = 0.5 * (self.square - 2 * np.vdot(self.Y, self.B) + np.vdot(G, self.H))
-        return float(misfit + np.abs(self.D).sum(axis=0) @ self.alpha)
+        return float(misfit + self.penalty.value(self.D) + self.within.cost(self.Y))
 
     def residual(self) -> float:
         """Return how far loadings and scores are from meeting their conditions of optimality.
@@ -320,33 +345,30 @@ class _Descent:
         gradient that there is at ``D = 0``; for the scores, of length 1, the step to their optimum.
         """
         C = self.columns @ self.Y.T
-        gradient = self.D @ (self.Y @ self.Y.T) - C
-        uphill = -gradient if self.within.positive_loadings else np.abs(gradient)
-        distance = np.where(
-            self.D != 0,
-            np.abs(gradient + self.alpha * np.sign(self.D)),
-            np.maximum(uphill - self.alpha, 0.0),
-        )
+        distance = self.penalty.distance(self.D @ (self.Y @ self.Y.T) - C, self.D)
         largest = max(np.abs(C).max(initial=0.0), np.finfo(float).tiny)
-        return float(max(distance.max(initial=0.0) / largest, self._step_of_scores()))
+        return float(max(distance / largest, self._step_of_scores()))
 
     def _step_of_scores(self) -> float:
         used = np.diag(self.H) > 0
-        Y, scale = self.Y[used], np.diag(self.H)[used]
-        target = Y - (self.H[used] @ self.Y - self.B[used]) / scale[:, None]
-        return float(np.linalg.norm(self.within.score(target) - Y, axis=1).max(initial=0.0))
+        Y, curvature = self.Y[used], np.diag(self.H)[used, None]
+        target = Y - (self.H[used] @ self.Y - self.B[used]) / curvature
+        best = self.within.score(target, curvature)
+        return float(np.linalg.norm(best - Y, axis=1).max(initial=0.0))
 
     def result(self, history: list[float], converged: bool, tol: float) -> SparseFactors:
         """Return the answer with its proof."""
         lengths = np.sqrt(np.diag(self.H))
         residual = self.residual()
+        D = np.empty_like(self.D)
+        D[self.order] = self.D
         return SparseFactors(
-            components=(self.D / np.where(lengths > 0, lengths, 1.0)).T,
+            components=(D / np.where(lengths > 0, lengths, 1.0)).T,
             objective_history=np.array(history),
             n_iter=len(history),
             converged=converged,
             certificate=Certificate(RESIDUAL, residual, float(np.sqrt(tol))),
-            factors=(self.Y.T.copy(), self.D.copy()),
-            alpha=self.alpha,
-            largest_alpha=float(np.sqrt(self.squares.max())),
+            factors=(self.Y.T.copy(), D),
+            alpha=self.penalty.alpha,
+            largest_alpha=self.penalty.largest_alpha(self.columns),
         )

@@ -19,18 +19,39 @@ The start is PCA. Allocates a copy of A, and a few matrices of the shape of B.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..ops.jit import compiled
 from .directions import EXHAUSTED, Directions, compressed, per_component
 from .solution import Certificate, Monitor, ignore
+from .targets import Face, Signs, along_the_path, carried_over, nearest, top_of_the_path
 
-__all__ = ["solve"]
+__all__ = ["PenalisedDirections", "solve", "solve_nonzero"]
 
 KKT = "KKT residual of the elastic nets / largest gradient"
 SWEEPS = 10  # over the nonzeros, for each sweep over all: cheap where B is sparse
 FACE = 256  # nonzeros, at most, for which a linear system is cheaper than what it saves
+
+Descend = Callable[[NDArray, NDArray], None]
+"""Improves each b_j, in place, for given W."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PenalisedDirections(Directions):
+    """Directions with an l1 penalty.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (k,)
+        The penalty of each direction.
+    """
+
+    alpha: NDArray
 
 
 def solve(
@@ -43,7 +64,7 @@ def solve(
     tol: float,
     max_iter: int = 10_000,
     monitor: Monitor = ignore,
-) -> Directions:
+) -> PenalisedDirections:
     """Return the `k` directions of elastic-net SPCA of `A`, which is centred.
 
     Parameters
@@ -70,7 +91,7 @@ def solve(
 
     Returns
     -------
-    Directions
+    PenalisedDirections
         Components are the columns of B, of length 1. Zero where the penalty leaves nothing, and
         for components beyond the rank of A.
 
@@ -92,26 +113,73 @@ def solve(
     >>> found.certificate.holds
     True
     """
-    A = compressed(A)
-    problem = _Problem(A, per_component(alpha, k, "alpha"), ridge)
+    problem = _Problem(compressed(A), per_component(alpha, k, "alpha").copy(), ridge)
     W = problem.principal_axes(k)
+    return _alternate(problem, problem.descend, W, tol, max_iter, monitor)
+
+
+def solve_nonzero(
+    A: NDArray,
+    k: int,
+    *,
+    n_nonzero: ArrayLike,
+    ridge: float = 1e-6,
+    rng: np.random.Generator | None = None,
+    tol: float,
+    max_iter: int = 10_000,
+    monitor: Monitor = ignore,
+) -> PenalisedDirections:
+    """Return `k` directions of elastic-net SPCA with `n_nonzero` nonzeros each.
+
+    One number, or one for each direction. The same alternation as in :func:`solve`, but each b_j
+    is the exact minimiser for a penalty that leaves its number (:mod:`.targets`).
+    The nearest fit is returned where a number is out of reach. Other parameters as for
+    :func:`solve`; the objective that `monitor` sees is for the penalties of the moment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens.solvers import spca
+    >>> A = np.array([[3.0, 3.1, 0.1], [-3.0, -2.9, 0.1], [0.0, -0.2, -0.2]])
+    >>> found = spca.solve_nonzero(A, 2, n_nonzero=[2, 1], tol=1e-8)
+    >>> np.count_nonzero(found.components, axis=1)
+    array([2, 1])
+    >>> bool((found.alpha > 0).all())
+    True
+    """
+    A = compressed(A)
+    wanted = per_component(n_nonzero, k, "n_nonzero", np.int64)
+
+    def attempt(place: float, watch: Monitor) -> PenalisedDirections:
+        problem = _Problem(A, np.zeros(k), ridge)
+        descend = _WithNumbers(problem, wanted, place).descend
+        return _alternate(problem, descend, problem.principal_axes(k), tol, max_iter, watch)
+
+    return nearest(attempt, wanted, monitor)
+
+
+def _alternate(
+    problem: _Problem, descend: Descend, W: NDArray, tol: float, max_iter: int, monitor: Monitor
+) -> PenalisedDirections:
+    """Improve B and W in turn, from `W`, until the conditions of optimality are met."""
     B = np.array(W.T, order="C")  # a row for each b_j, so that the loops run along memory
     history: list[float] = []
     residual = np.inf
     while residual > tol and len(history) < max_iter:
-        problem.descend(B, W)
+        descend(B, W)
         W, objective = problem.project(B, W)
         residual = problem.residual(B, W)
         history.append(objective)
         if monitor(objective):
             break
     certificate = Certificate(KKT, residual, tol)
-    return Directions(
-        components=_directions(B, k),
+    return PenalisedDirections(
+        components=_directions(B, len(problem.alpha)),
         objective_history=np.array(history),
         n_iter=len(history),
         converged=certificate.holds,
         certificate=certificate,
+        alpha=problem.alpha,
     )
 
 
@@ -166,6 +234,17 @@ class _Problem:
         if ratio[first] >= 1:
             b[S[first]] = 0.0
 
+    def face(self, g: NDArray, of: Signs) -> Face:
+        """Return the answers ``argmin 1/2 b'(A'A + ridge)b - g'b + c |b|_1`` with these signs."""
+        S, signs = of
+        columns = self.A[:, S]
+        curvature = columns.T @ columns + self.ridge * np.eye(len(S))
+        both = np.linalg.solve(curvature, np.stack([g[S], signs], axis=1))
+        fit, e = (columns @ both).T @ self.A
+        r = g - fit
+        r[S] = e[S] = 0.0
+        return Face(S, signs, both[:, 0], both[:, 1], r, e)
+
     def project(self, B: NDArray, W: NDArray) -> tuple[NDArray, float]:
         """Return the best W for given `B`, and the objective there."""
         AB = self.A @ B.T
@@ -184,6 +263,41 @@ class _Problem:
         at_zero = np.maximum(np.abs(gradient) - alpha, 0.0)
         violation = np.where(B != 0, np.abs(gradient - alpha * np.sign(B)), at_zero)
         return float(violation.max(initial=0.0) / self._scale)
+
+
+class _WithNumbers:
+    """The update of B in which each penalty is one that leaves the wanted number of nonzeros."""
+
+    def __init__(self, problem: _Problem, wanted: NDArray, place: float) -> None:
+        self._problem = problem
+        self._wanted = wanted
+        self._place = place
+        self._last: dict[int, tuple[NDArray, Face, float]] = {}
+
+    def descend(self, B: NDArray, W: NDArray) -> None:
+        """Set each b_j to the minimiser of its elastic net, with the penalty that suits it."""
+        A = self._problem.A
+        for j, g in enumerate((A @ W).T @ A):
+            face, low, high = self._face(j, g)
+            c = low + self._place * (high - low)
+            self._last[j] = g, face, c
+            self._problem.alpha[j] = 2 * c
+            B[j] = face.answer(c)
+
+    def _face(self, j: int, g: NDArray) -> tuple[Face, float, float]:
+        """Return the face of the last step if it is there still, else the nearest on the path."""
+        face_of, count = partial(self._problem.face, g), self._wanted[j]
+        signs: Signs = top_of_the_path(g)
+        if j in self._last:
+            before, last, c = self._last[j]
+            face = face_of((last.S, last.signs))
+            low, high = face.interval()
+            if low < high and len(face.S) == count:
+                return face, low, high
+            face_before = partial(self._problem.face, before)
+            carried = carried_over(face_before, face_of, (last.S, last.signs), c)
+            signs = carried if len(carried[0]) else signs
+        return along_the_path(face_of, signs, count)
 
 
 def _polar(M: NDArray, W: NDArray) -> tuple[NDArray, float]:

@@ -72,7 +72,8 @@ def check_report(estimator: Any, shape: Shape) -> None:
     require(section["summary"] != "", "its docstring has no first line to say what it finds")
     require(json.loads(json.dumps(section, allow_nan=False)) == section, "it does not survive JSON")
     if find_spec("plotly"):
-        page = Report(Report.of(X, names=names, methods=()).data | {"methods": [section]}).to_html()
+        around = Report.of(X, names=names, methods=(), n_components=2)
+        page = Report(around.data | {"methods": [section]}).to_html()
         require(name in page, "the page does not name it")
         require("<b>column</b>" not in page, "the page takes a name for a tag")
 
