@@ -233,7 +233,7 @@ def test_unused_direction_stays_zero_only_where_no_score_could_use_it():
 
 
 def test_threads_do_not_change_a_bit(monkeypatch):
-    monkeypatch.setattr(threads, "LARGE", 0)
+    monkeypatch.setattr(sparse_l1, "POOLED", 0)
     monkeypatch.setattr(sparse_l1, "BLOCK_BYTES", 1 << 12)
     A = table(40, 90)
     assert (
@@ -245,7 +245,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         with threadpool_limits(count):
             answers.append(sparse_l1.solve(A, 4, alpha=2.0))
     np.testing.assert_array_equal(answers[0].components, answers[1].components)
-    monkeypatch.setattr(threads, "LARGE", np.inf)
+    monkeypatch.setattr(sparse_l1, "POOLED", np.inf)
     whole = sparse_l1.solve(A, 4, alpha=2.0)
     np.testing.assert_allclose(answers[0].components, whole.components, atol=1e-9)
 

@@ -21,49 +21,47 @@ SINGULAR = 1e-10  # of a diagonal entry: a pivot below says that columns are nea
 def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive):  # type: ignore[no-untyped-def]
     """Solve one lasso for each row of `D`, over ``d >= 0`` if `positive`; `R` has the rows c.
 
-    Coordinate descent from the rows as they are: a sweep over all coordinates, then from there to
-    the minimum for the same signs, and again. A row rests when no step of a sweep is longer than
-    `tol` in the norm of G. Where the minimum for the same signs cannot be had, sweeps over the
-    nonzeros take its place.
+    From the rows as they are, in turn: to the minimum for the same signs, or by sweeps over the
+    nonzeros where that cannot be had, and then a sweep that lets zeros become something else. A row
+    rests when that has no step longer than `tol` in the norm of G. Most rows start near their answer
+    and are done after one turn.
     """
     L, step, S = np.empty((FACE, FACE)), np.empty(FACE), np.empty(FACE, np.int64)
     for j in range(len(D)):
         d, r = D[j], R[j]
         for a in range(len(d)):
+            if G[a, a] <= 0.0 or (positive and d[a] < 0.0):  # no use, or not allowed
+                d[a] = 0.0
             _move(r, G[a], d[a])
         for _ in range(max_sweeps):
-            if _sweep(G, r, alpha, d, True, positive) <= tol:
-                break
             if not _to_face_minimum(G, r, alpha, d, L, step, S):
                 for _ in range(max_sweeps):
                     if _sweep(G, r, alpha, d, False, positive) <= tol:
                         break
+            if _sweep(G, r, alpha, d, True, positive) <= tol:
+                break
 
 
 @compiled
-def _sweep(G, r, alpha, d, everything, positive):  # type: ignore[no-untyped-def]
-    """Set each coordinate, or each that is not zero, to its minimiser; return the longest step.
+def _sweep(G, r, alpha, d, zeros, positive):  # type: ignore[no-untyped-def]
+    """Set each zero, or each nonzero, to its minimiser in turn; return the longest step.
 
     As `r` is kept up to date, a coordinate that stays zero costs one comparison.
     """
-    k = len(d)
     longest = 0.0
-    for a in range(k):
-        if G[a, a] <= 0.0:  # nothing to describe: the penalty alone counts
-            d[a] = 0.0
+    for a in range(len(d)):
         old = d[a]
-        if G[a, a] <= 0.0 or (old == 0.0 and not everything):
+        if (old == 0.0) != zeros or G[a, a] <= 0.0:
             continue
         z = r[a] + G[a, a] * old
         if positive and z < 0.0:
             z = 0.0
-        if old == 0.0 and abs(z) <= alpha[a]:
+        if zeros and abs(z) <= alpha[a]:
             continue
         new = np.sign(z) * max(abs(z) - alpha[a], 0.0) / G[a, a]
-        step = new - old
-        _move(r, G[a], step)
+        _move(r, G[a], new - old)
         d[a] = new
-        longest = max(longest, abs(step) * np.sqrt(G[a, a]))
+        longest = max(longest, abs(new - old) * np.sqrt(G[a, a]))
     return longest
 
 

@@ -46,7 +46,8 @@ Factors = tuple[NDArray, NDArray]
 """Scores (m x k) and loadings (d x k)."""
 
 LASSO_TOL = 1e-8  # step of a coordinate at which a lasso rests, relative to |A|
-BLOCK_BYTES = 1 << 20  # of A: read once from memory, used twice from cache
+BLOCK_BYTES = 1 << 19  # of A: read once from memory, used twice from cache
+POOLED = 3e6  # operations of an iteration, a millisecond, from which a pool gives more than it costs
 MAX_ROUNDS = 1000  # of the descent that keeps a number of nonzeros
 REST = 1e-9  # step of a score at which it ends
 
@@ -246,8 +247,7 @@ class _Descent:
         self.penalty = penalty
         self.within = within
         d, m = self.columns.shape
-        # a pool costs more than it gives in an iteration of milliseconds
-        large = 4 * m * d * len(penalty.alpha) > threads.LARGE
+        large = 4 * m * d * len(penalty.alpha) > POOLED
         self.blocks = penalty.spans(d, BLOCK_BYTES // (8 * m) if large else d)
 
     def begin(self, start: Factors | None) -> None:
@@ -277,14 +277,14 @@ class _Descent:
         """Update D, then Y; with them their products B = D'A' and H = D'D."""
         G, tol = self.Y @ self.Y.T, LASSO_TOL * np.sqrt(self.square)
 
-        def part(i: int) -> NDArray:
+        def part(i: int) -> tuple[NDArray, NDArray]:
             rows = self.blocks[i]
             A, D = self.columns[rows], self.D[rows]
             self.penalty.descend(G, A @ self.Y.T, D, rows, tol)
-            return D.T @ A
+            return D.T @ A, D.T @ D
 
-        self.B = np.sum(threads.run(part, len(self.blocks)), axis=0)
-        self.H = self.D.T @ self.D
+        products = zip(*threads.run(part, len(self.blocks)), strict=True)
+        self.B, self.H = (np.sum(parts, axis=0) for parts in products)
         score_columns(self.H, self.B, self.Y, *self.within)
 
     def use_an_unused(self, negligible: float) -> bool:
