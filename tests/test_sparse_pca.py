@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens import PCA, SparsePCA
 from eigenlens.measure import align
-from eigenlens.ops import threads
 from eigenlens.ops.lasso import lasso_rows, score_columns
 from eigenlens.solvers import sparse_l1
 from eigenlens.solvers.penalties import Lasso

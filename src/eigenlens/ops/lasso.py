@@ -23,8 +23,8 @@ def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive):  # type: ignore[no-un
 
     From the rows as they are, in turn: to the minimum for the same signs, or by sweeps over the
     nonzeros where that cannot be had, and then a sweep that lets zeros become something else. A row
-    rests when that has no step longer than `tol` in the norm of G. Most rows start near their answer
-    and are done after one turn.
+    rests when that has no step longer than `tol` in the norm of G. Most rows start near their
+    answer and are done after one turn.
     """
     L, step, S = np.empty((FACE, FACE)), np.empty(FACE), np.empty(FACE, np.int64)
     for j in range(len(D)):

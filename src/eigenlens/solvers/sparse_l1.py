@@ -47,7 +47,7 @@ Factors = tuple[NDArray, NDArray]
 
 LASSO_TOL = 1e-8  # step of a coordinate at which a lasso rests, relative to |A|
 BLOCK_BYTES = 1 << 19  # of A: read once from memory, used twice from cache
-POOLED = 3e6  # operations of an iteration, a millisecond, from which a pool gives more than it costs
+POOLED = 3e6  # operations of an iteration, from which a pool gives more than it costs
 MAX_ROUNDS = 1000  # of the descent that keeps a number of nonzeros
 REST = 1e-9  # step of a score at which it ends
 
