@@ -18,7 +18,8 @@ Made by `python -m benchmarks NAME --write`; do not edit. Every contestant runs 
 taking turns with the others, at one BLAS thread and at one a core.
 
 - *seconds*: median over five processes of the median of three fits, at the better number of
-  *threads*; *otherwise*: at the other number; *fastest*: the best process.
+  *threads*; *otherwise*: at the other number; *fastest*: the best process. A contestant that takes
+  more than ten seconds is fitted once in each, and in one only if it takes more than thirty.
 - *first*: the first fit in a process that has only done a tiny one before.
 - *MB*: peak memory of that fit above what the process and its data held.
 - *peer / ours*: above 1 where ours is faster; in brackets where the quality is not reached, so that

@@ -69,7 +69,7 @@ def tabulate(case, entries: list[Entry], absent: list[str], others: float) -> Ta
         dict.fromkeys(column for row in rows for column in row if column not in measures)
     )
     columns += measures
-    notes = [f"to count: {m} at most {limit:.0e} (! is beyond)" for m, limit in case.limits.items()]
+    notes = [f"to count: {m} at most {limit:.6g} (! is beyond)" for m, limit in case.limits.items()]
     notes += [f"failed: {e.name}: {e.failed}" for e in entries if e.failed]
     if absent:
         notes.append(f"not installed, skipped: {', '.join(absent)}; pip install eigenlens[bench]")

@@ -1,4 +1,4 @@
-"""SparsePCA and DictionaryLearning against scikit-learn's two methods for each.
+"""SparsePCA and dictionaries against scikit-learn's two methods for each.
 
 The same l1 problem from the same start. scikit-learn's default is ``'lars'``. Most cases run on
 tables that are not part of the project; one whose table is not there says so.
@@ -64,9 +64,10 @@ def fitting(package, name, **choice):
     """Give a fit by the class of that name."""
 
     def fit(X, **params):
+        if "Dictionary" in name:
+            params["dict_init"] = first_atoms(X, params["n_components"])
         if name == "DictionaryLearning":
-            atoms = first_atoms(X, params["n_components"])
-            params |= {"dict_init": atoms, "code_init": np.zeros((len(X), len(atoms)))}
+            params["code_init"] = np.zeros((len(X), params["n_components"]))
         model = getattr(import_module(package), name)(random_state=0, **choice, **params)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations, whose number is the same for all
@@ -145,7 +146,7 @@ def group_lasso(A, V, alpha, sweeps=1000, tol=1e-12):
     return 0.5 * np.sum((A - Z @ V) ** 2) + penalty @ np.linalg.norm(Z, axis=0)
 
 
-def coding(X, n_components, alpha, max_iter):
+def coding(X, n_components, alpha, **_):
     """Judge atoms by the least objective that they allow, relative to that of the first ones."""
     start = lasso(X, first_atoms(X, n_components), alpha)
 
@@ -186,11 +187,11 @@ def components(name, title, read, smoke, k, alpha, max_iter=1000):
     return Case(name, title, reader(read), {}, smoke, objective, limits, everyone, params)
 
 
-def atoms(name, alpha, reached):
-    """Enter the small digits for DictionaryLearning; `reached` is scikit-learn's objective."""
-    params = {"n_components": 100, "alpha": alpha, "max_iter": 60}
-    title = f"DictionaryLearning, 1797 x 64 pixels, 100 atoms, alpha {alpha}, 60 iterations"
-    everyone = contestants("DictionaryLearning", "fit_algorithm")
+def atoms(name, alpha, reached, method="DictionaryLearning", **params):
+    """Enter the small digits for a dictionary; `reached` is scikit-learn's objective."""
+    params = {"n_components": 100, "alpha": alpha, "max_iter": 60} | params
+    title = f"{method}, 1797 x 64 pixels, 100 atoms, alpha {alpha}, {params['max_iter']} iterations"
+    everyone = contestants(method, "fit_algorithm")
     smoke, limits = {"n": 100, "d": 30}, {"objective": reached}
     return Case(name, title, reader(small_digits), {}, smoke, coding, limits, everyone, params)
 
@@ -223,6 +224,15 @@ CASES = (
     ),
     atoms("many atoms", 0.2, 0.810570),
     atoms("few atoms", 1, 0.928739),
+    atoms(
+        "batches",
+        0.2,
+        0.84463,
+        "MiniBatchDictionaryLearning",
+        max_iter=3,
+        tol=0,
+        max_no_improvement=None,
+    ),
 )
 
 

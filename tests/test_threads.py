@@ -195,6 +195,33 @@ def test_compiled_loops_work_where_nothing_can_be_written():
     assert out.split() == ["arpack"]
 
 
+def test_loops_that_call_loops_compile_in_several_threads_at_once():
+    out = in_fresh_python("""
+        from concurrent.futures import ThreadPoolExecutor
+        import numba.core.caching as caching
+        import numpy as np
+
+        def refuse(self):
+            raise OSError("read-only file system")
+
+        caching._CacheLocator.ensure_cache_path = refuse
+        from eigenlens.ops.lasso import lasso_groups, lasso_rows
+
+        def lasso(i):
+            D, C = np.zeros((1, 2)), np.array([[3.0, 0.5]])
+            args = np.eye(2), C, np.ones(2), D
+            if i % 2:
+                lasso_rows(*args, 1e-9, 100, False)
+            else:
+                lasso_groups(*args, np.array([0, 1]), np.ones(1), 1e-9, 100)
+            return D.tolist()
+
+        with ThreadPoolExecutor(4) as pool:
+            print(list(pool.map(lasso, range(8))) == 8 * [[[2.0, 0.0]]])
+    """)
+    assert out.split() == ["True"]
+
+
 def test_spans_cover_everything_once():
     for n, size in [(0, 4), (1, 4), (10, 3), (10, 100), (7, 7)]:
         pieces = threads.spans(n, size)
