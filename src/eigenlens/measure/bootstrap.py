@@ -13,7 +13,7 @@ from sklearn.base import clone
 from . import resamples
 from .align import align
 from .blocks import centre, correlations
-from .frames import column_names, component_names, pandas
+from .frames import column_names, component_names, loading_frame, pandas
 from .linear import checked, is_orthonormal, require_linear
 
 __all__ = ["Bootstrap", "bootstrap"]
@@ -60,7 +60,6 @@ class Bootstrap:
 
     def to_frames(self) -> dict[str, Any]:
         """Return two pandas frames, of the variances and of the loadings."""
-        pd, names = pandas(), list(self.components)
         variances = {
             "variance": self.variances,
             "low": self.variances_low,
@@ -72,13 +71,9 @@ class Bootstrap:
             "low": self.loadings_low,
             "high": self.loadings_high,
         }
-        parts = {
-            name: pd.DataFrame(values, index=self.columns, columns=names)
-            for name, values in loadings.items()
-        }
         return {
-            "variances": pd.DataFrame(variances, index=names),
-            "loadings": pd.concat(parts, axis=1),
+            "variances": pandas().DataFrame(variances, index=list(self.components)),
+            "loadings": loading_frame(loadings, self.columns, self.components),
         }
 
 

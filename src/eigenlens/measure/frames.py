@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["column_names", "component_names", "pandas", "row_names"]
+__all__ = ["column_names", "component_names", "loading_frame", "pandas", "row_names"]
 
 
 def pandas() -> Any:
@@ -20,6 +20,16 @@ def pandas() -> Any:
             "The arrays are there without it."
         ) from None
     return pandas
+
+
+def loading_frame(parts: dict[str, NDArray], columns: NDArray, components: tuple[str, ...]) -> Any:
+    """Return a frame with a row for each column of the table, and the parts side by side."""
+    pd = pandas()
+    frames = {
+        name: pd.DataFrame(values, index=columns, columns=list(components))
+        for name, values in parts.items()
+    }
+    return pd.concat(frames, axis=1)
 
 
 def row_names(table: Any, n: int) -> NDArray:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..ops.weights import weighted_rows
 from . import resamples
 from .align import Alignment, align
-from .frames import column_names, component_names, pandas
+from .frames import column_names, component_names, loading_frame, pandas
 from .linear import checked
 
 __all__ = ["Stability", "stability"]
@@ -65,7 +65,6 @@ class Stability:
 
     def to_frames(self) -> dict[str, Any]:
         """Return two pandas frames, of the components and of the loadings."""
-        pd, names = pandas(), list(self.components)
         components = {"matched": self.matched, "cosine": self.cosines.mean(axis=0)}
         loadings = {
             "loading": self.loadings,
@@ -76,13 +75,9 @@ class Stability:
             "low": self.low,
             "high": self.high,
         }
-        parts = {
-            name: pd.DataFrame(values, index=self.columns, columns=names)
-            for name, values in loadings.items()
-        }
         return {
-            "components": pd.DataFrame(components, index=names),
-            "loadings": pd.concat(parts, axis=1),
+            "components": pandas().DataFrame(components, index=list(self.components)),
+            "loadings": loading_frame(loadings, self.columns, self.components),
         }
 
 
