@@ -7,7 +7,7 @@ from sklearn import decomposition
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from eigenlens import DictionaryLearning
+from eigenlens import DictionaryLearning, MiniBatchDictionaryLearning
 from eigenlens.solvers import sparse_l1
 
 
@@ -141,3 +141,10 @@ def test_more_threads_are_not_another_answer():
         with threadpool_limits(threads), pytest.warns(ConvergenceWarning):
             fits.append(DictionaryLearning(40, alpha=0.1, max_iter=10, random_state=0).fit(X))
     assert_allclose(fits[0].components_, fits[1].components_, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", [DictionaryLearning, MiniBatchDictionaryLearning])
+def test_squares_that_overflow_are_named(method):
+    X = 1e200 * np.random.default_rng(0).standard_normal((30, 6))
+    with pytest.raises(ValueError, match="so large that their squares overflow"):
+        method(2).fit(X)

@@ -261,6 +261,8 @@ def test_a_fit_forgets_the_batches():
     model = SparsePCA(2, alpha=3).partial_fit(other).fit(X)
     np.testing.assert_array_equal(model.components_, SparsePCA(2, alpha=3).fit(X).components_)
     assert not hasattr(model, "n_samples_seen_")
+    with pytest.raises(ValueError, match="was fitted by fit"):
+        model.partial_fit(other)
 
 
 # -------------------------------------------------------------------------------------- errors

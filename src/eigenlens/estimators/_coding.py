@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator
 from .._compat import Interval, StrOptions
+from ..ops.finite import require_finite
 from ..solvers import sparse_l1
 
 __all__ = ["SparseCoding"]
@@ -51,6 +52,11 @@ class SparseCoding(Estimator):
     positive_code: bool
     transform_max_iter: int
     components_: NDArray
+
+    def _require_finite(self, X: NDArray) -> None:
+        """Raise if X holds NaN or inf, or values whose squares overflow."""
+        square = np.einsum("ij,ij->", X, X, dtype=np.float64)
+        require_finite(X.sum(axis=0, dtype=np.float64), float(square))
 
     def _n_atoms(self, X: NDArray) -> int:
         return X.shape[1] if self.n_components is None else int(self.n_components)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ops.finite import require_finite
 from ..solvers import sparse_l1
 from ..solvers.solution import Monitor, Solution
 from ._coding import SparseCoding
@@ -163,7 +162,7 @@ class DictionaryLearning(SparseCoding):
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Dictionary:
-        require_finite(X.sum(axis=0), float(np.abs(X).max()))
+        self._require_finite(X)
         k = self._n_atoms(X)
         found = sparse_l1.solve(
             X.T.astype(np.float64),

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import fitting
 from .._compat import Interval
-from ..ops.finite import require_finite
 from ..solvers import online
 from ..solvers.solution import Monitor, Solution
 from ._coding import SparseCoding
@@ -200,7 +199,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> _Online:
-        require_finite(X.sum(axis=0), float(np.abs(X).max()))
+        self._require_finite(X)
         learner = self._begin(X, rng)
         found = online.solve(
             X,
