@@ -8,13 +8,39 @@ Gd`` on the way out, minus the gradient of the smooth part.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from . import threads
 from .jit import compiled
 
-__all__ = ["lasso_groups", "lasso_rows", "score_columns"]
+__all__ = ["MAX_SWEEPS", "REST", "lasso_groups", "lasso_rows", "lassos", "score_columns"]
 
+REST = 1e-8  # step at which a lasso rests, relative to the size of the data
+MAX_SWEEPS = 1000  # over the coordinates of one lasso
+ROWS = 64  # for one thread
+POOLED = 1e6  # rows times entries of G, from which a pool gives more than it costs
 FACE = 64  # nonzeros, at most, for which a linear system is cheaper than the sweeps it saves
 SINGULAR = 1e-10  # of a diagonal entry: a pivot below says that columns are nearly collinear
+
+
+def lassos(
+    G: NDArray,
+    R: NDArray,
+    alpha: float,
+    D: NDArray,
+    *,
+    tol: float,
+    max_sweeps: int = MAX_SWEEPS,
+    positive: bool = False,
+) -> None:
+    """Do what `lasso_rows` does with one alpha for all coordinates, by the pool if it is much."""
+    penalty = np.full(len(G), float(alpha))
+    blocks = threads.spans(len(D), ROWS if len(D) * G.size > POOLED else len(D))
+
+    def part(i: int) -> None:
+        lasso_rows(G, R[blocks[i]], penalty, D[blocks[i]], tol, max_sweeps, positive)
+
+    threads.run(part, len(blocks))
 
 
 @compiled

@@ -27,19 +27,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops import threads
-from ..ops.lasso import lasso_rows, score_columns
+from ..ops.lasso import MAX_SWEEPS, REST, lassos, score_columns
 from .solution import Certificate, Monitor, ignore
 
 __all__ = ["Learned", "Learner", "leading_atoms", "sampled_atoms", "solve"]
 
 RESIDUAL = "optimality residual of the atoms, given the code of the rows seen"
 
-LASSO_TOL = 1e-8  # step of a coordinate at which a lasso rests, relative to the longest row
-MAX_SWEEPS = 1000  # over the coordinates of one lasso
 UNUSED = 1e-10  # of the largest sum of squared code: what is below it is rounding
-ROWS = 64  # of a batch, for one thread
 WARM_UP = 100  # steps after which it means something that atoms rest, or an epoch
-NEGLIGIBLE = 1e-5  # of the longest row: an atom of its own leaves a row with alpha, up to LASSO_TOL
+NEGLIGIBLE = 1e-5  # of the longest row: an atom of its own leaves a row with alpha, up to REST
 EPS = 8 * float(np.finfo(float).eps)  # of |X|^2: rounding of the objective
 TINY = float(np.finfo(float).tiny)
 
@@ -176,16 +173,17 @@ class Learner:
         """
         G, linear = self._gram, X @ self.atoms.T
         rest = linear.copy()  # what the code leaves of it, after the loops
-        penalty = np.full(len(G), self.alpha)
         squares = np.einsum("ij,ij->i", X, X)
-        how = (LASSO_TOL * np.sqrt(squares.max(initial=0.0)), self._max_sweeps, self._positive_code)
-        # a pool costs more than it gives where a batch is small
-        blocks = threads.spans(len(X), ROWS if len(X) * G.size > 1e6 else len(X))
-
-        def part(i: int) -> None:
-            lasso_rows(G, rest[blocks[i]], penalty, code[blocks[i]], *how)
-
-        threads.run(part, len(blocks))
+        tol = REST * float(np.sqrt(squares.max(initial=0.0)))
+        lassos(
+            G,
+            rest,
+            self.alpha,
+            code,
+            tol=tol,
+            max_sweeps=self._max_sweeps,
+            positive=self._positive_code,
+        )
         fixed = float(0.5 * squares.sum() + self.alpha * np.abs(code).sum())
         return fixed - 0.5 * float(np.vdot(code, linear + rest)), fixed
 

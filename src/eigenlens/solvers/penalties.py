@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import threads
-from ..ops.lasso import lasso_groups, lasso_rows
+from ..ops.lasso import MAX_SWEEPS, lasso_groups, lasso_rows
 
 __all__ = ["GroupLasso", "Lasso", "Penalty"]
-
-MAX_SWEEPS = 1000  # over the coordinates of one lasso
 
 
 @dataclass(frozen=True, eq=False)

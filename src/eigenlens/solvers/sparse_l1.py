@@ -32,9 +32,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..ops import threads
-from ..ops.lasso import lasso_rows, score_columns
+from ..ops.lasso import MAX_SWEEPS, REST, lassos, score_columns
 from .directions import Directions
-from .penalties import MAX_SWEEPS, GroupLasso, Lasso, Penalty
+from .penalties import GroupLasso, Lasso, Penalty
 from .solution import Certificate, Monitor, ignore
 from .targets import between, nearest
 
@@ -45,11 +45,10 @@ RESIDUAL = "optimality residual of loadings and scores"
 Factors = tuple[NDArray, NDArray]
 """Scores (m x k) and loadings (d x k)."""
 
-LASSO_TOL = 1e-8  # step of a coordinate at which a lasso rests, relative to |A|
 BLOCK_BYTES = 1 << 19  # of A: read once from memory, used twice from cache
 POOLED = 3e6  # operations of an iteration, from which a pool gives more than it costs
 MAX_ROUNDS = 1000  # of the descent that keeps a number of nonzeros
-REST = 1e-9  # step of a score at which it ends
+SETTLED = 1e-9  # step of a score at which it ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,16 +173,11 @@ def encode(
     max_sweeps: int = MAX_SWEEPS,
 ) -> NDArray:
     """Return the code C of the rows `X`: the minimiser of ``1/2 |X - C atoms|^2 + alpha |C|_1``."""
-    G, code = atoms @ atoms.T, np.zeros((len(X), len(atoms)))
-    penalty = np.full(len(atoms), float(alpha))
-    tol = LASSO_TOL * float(np.sqrt(np.einsum("ij,ij->i", X, X).max(initial=0.0)))
-    blocks = threads.spans(len(X), 256)
-
-    def part(i: int) -> None:
-        R = X[blocks[i]] @ atoms.T
-        lasso_rows(G, R, penalty, code[blocks[i]], tol, max_sweeps, positive)
-
-    threads.run(part, len(blocks))
+    code = np.zeros((len(X), len(atoms)))
+    tol = REST * float(np.sqrt(np.einsum("ij,ij->i", X, X).max(initial=0.0)))
+    with threads.blas_for(2.0 * X.size * len(atoms)):
+        G, linear = atoms @ atoms.T, X @ atoms.T
+    lassos(G, linear, alpha, code, tol=tol, max_sweeps=max_sweeps, positive=positive)
     return code
 
 
@@ -204,7 +198,7 @@ def _at_rest(
             alpha[a] = between(np.abs(z), wanted[a], place)
             D[a] = np.sign(z) * np.maximum(np.abs(z) - alpha[a], 0.0) / G[a, a]
         score_columns(D @ D.T, D @ A.T, Y, price is None, False, price)
-        if np.abs(Y - before).max() <= REST:
+        if np.abs(Y - before).max() <= SETTLED:
             break
     return (Y.T, D.T), alpha
 
@@ -275,7 +269,7 @@ class _Descent:
 
     def step(self) -> None:
         """Update D, then Y; with them their products B = D'A' and H = D'D."""
-        G, tol = self.Y @ self.Y.T, LASSO_TOL * np.sqrt(self.square)
+        G, tol = self.Y @ self.Y.T, REST * np.sqrt(self.square)
 
         def part(i: int) -> tuple[NDArray, NDArray]:
             rows = self.blocks[i]
