@@ -13,4 +13,5 @@ BENCHMARKS = {
     "incremental": "benchmarks.incremental",
     "files": "benchmarks.files",
     "sparse": "benchmarks.sparse",
+    "robust": "benchmarks.robust",
 }

@@ -37,6 +37,57 @@ def test_planted_subspace_refuses_a_rank_out_of_range(rank):
         datasets.planted_subspace(10, 5, rank)
 
 
+def test_planted_pursuit_is_the_sum_of_its_parts():
+    problem = datasets.planted_pursuit(50, 30, 4, density=0.1, random_state=0)
+    np.testing.assert_array_equal(problem.X, problem.low_rank + problem.sparse)
+    assert problem.X.shape == (50, 30)
+    assert np.linalg.matrix_rank(problem.low_rank) == 4
+
+
+def test_planted_pursuit_is_the_trial_of_candes_et_al():
+    """Factors have variance 1 / n, n the larger side; errors are +-1 at random, in random cells."""
+    problem = datasets.planted_pursuit(400, 300, 20, density=0.05, random_state=0)
+    assert problem.low_rank.std() == pytest.approx(20**0.5 / 400, rel=0.05)
+    wrong = problem.sparse != 0
+    assert wrong.mean() == pytest.approx(0.05, rel=0.05)
+    np.testing.assert_allclose(wrong.mean(axis=1).std(), (0.05 * 0.95 / 300) ** 0.5, rtol=0.15)
+    np.testing.assert_array_equal(np.abs(problem.sparse[wrong]), 1)
+    agree = np.mean(problem.sparse[wrong] == np.sign(problem.low_rank[wrong]))
+    assert agree == pytest.approx(0.5, abs=0.03)
+
+
+def test_planted_pursuit_has_the_errors_holes_and_noise_asked_for():
+    options = {"density": 0.2, "magnitude": 7.0, "random_state": 0}
+    exact = datasets.planted_pursuit(300, 200, 5, **options)
+    coherent = datasets.planted_pursuit(300, 200, 5, coherent=True, **options)
+    wrong = coherent.sparse != 0
+    assert wrong.mean() == pytest.approx(0.2, rel=0.05)
+    np.testing.assert_array_equal(coherent.sparse[wrong], 7 * np.sign(coherent.low_rank[wrong]))
+    holey = datasets.planted_pursuit(300, 200, 5, missing=0.3, **options)
+    holes = np.isnan(holey.X)
+    assert holes.mean() == pytest.approx(0.3, rel=0.03)
+    assert not holey.sparse[holes].any()
+    assert np.all(np.isfinite(holey.low_rank))
+    assert np.mean(holey.sparse[~holes] != 0) == pytest.approx(0.2, rel=0.05)
+    np.testing.assert_array_equal(holey.low_rank, exact.low_rank)
+    noisy = datasets.planted_pursuit(300, 200, 5, noise=0.3, **options)
+    rest = noisy.X - noisy.low_rank - noisy.sparse
+    assert rest.std() == pytest.approx(0.3, rel=0.02)
+
+
+def test_planted_pursuit_follows_the_seed():
+    one, two = (datasets.planted_pursuit(30, 20, 2, random_state=0).X for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    other = datasets.planted_pursuit(30, 20, 2, random_state=np.random.default_rng(1)).X
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("rank", [0, 6])
+def test_planted_pursuit_refuses_a_rank_out_of_range(rank):
+    with pytest.raises(ValueError, match=f"rank={rank} .* n_features.=5. Ask for a smaller rank"):
+        datasets.planted_pursuit(10, 5, rank)
+
+
 def test_breast_cancer():
     table = datasets.breast_cancer()
     assert table.X.shape == (569, 30)

@@ -10,6 +10,7 @@ from .estimators.mini_batch_dictionary_learning import (
 )
 from .estimators.mini_batch_sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
 from .estimators.pca import PCA as PCA
+from .estimators.robust_pca import RobustPCA as RobustPCA
 from .estimators.sparse_pca import SparsePCA as SparsePCA
 from .measure.covariance import correlation as correlation
 from .measure.covariance import covariance as covariance

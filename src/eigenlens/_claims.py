@@ -17,6 +17,7 @@ CLAIMS: dict[str, str] = {
     "inverse": "with all components, inverse_transform undoes transform",
     "row_order": "the order of the rows does not matter",
     "recovers": "finds a planted low-dimensional subspace under noise",
+    "breakdown": "gross errors in a few cells do not move the components",
     "certificate": "certificate_ bounds the true error",
     "missing": "fits tables with holes, and fills them better than the mean does",
     "weights": "a row of weight w counts as w rows",

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PlantedSubspace", "Table", "breast_cancer", "planted_subspace"]
+__all__ = [
+    "PlantedPursuit",
+    "PlantedSubspace",
+    "Table",
+    "breast_cancer",
+    "planted_pursuit",
+    "planted_subspace",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +112,96 @@ def planted_subspace(
         noise=blur,
         deviations=deviations,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlantedPursuit:
+    """A table with a known low-rank and a known sparse part: ``X = low_rank + sparse + noise``.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        NaN where nothing was observed.
+    low_rank : ndarray of shape (n_samples, n_features)
+        All of it, also where nothing was observed.
+    sparse : ndarray of shape (n_samples, n_features)
+        Zero where nothing was observed.
+    """
+
+    X: NDArray
+    low_rank: NDArray
+    sparse: NDArray
+
+
+def planted_pursuit(
+    n_samples: int = 200,
+    n_features: int = 200,
+    rank: int = 10,
+    *,
+    density: float = 0.05,
+    magnitude: float = 1.0,
+    coherent: bool = False,
+    missing: float = 0.0,
+    noise: float = 0.0,
+    random_state: int | np.random.Generator | None = None,
+) -> PlantedPursuit:
+    """Return a low-rank table with gross errors in some cells: the trial of Candes et al. (2011).
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Shape of the table.
+    rank : int
+        Of the low-rank part, a product of two tables with entries of variance 1 / n, n the larger
+        side.
+    density : float, default=0.05
+        Chance of each cell to be in error.
+    magnitude : float, default=1.0
+        Size of the errors.
+    coherent : bool, default=False
+        Whether the errors have the signs of the low-rank part, rather than random ones.
+    missing : float, default=0.0
+        Chance of each cell not to be observed.
+    noise : float, default=0.0
+        Standard deviation of white noise in every cell.
+    random_state : int, Generator or None, default=None
+        Seed.
+
+    Returns
+    -------
+    PlantedPursuit
+
+    References
+    ----------
+    E. J. Candes, X. Li, Y. Ma, J. Wright, Robust principal component analysis?, Journal of the ACM
+    58 (2011), section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens import datasets
+    >>> problem = datasets.planted_pursuit(60, 40, rank=3, random_state=0)
+    >>> np.linalg.matrix_rank(problem.low_rank), round((problem.sparse != 0).mean(), 2)
+    (np.int64(3), np.float64(0.05))
+    """
+    shape = n_samples, n_features
+    if not 1 <= rank <= min(shape):
+        raise ValueError(
+            f"rank={rank} must be between 1 and min(n_samples, n_features)={min(shape)}. "
+            "Ask for a smaller rank, or for a larger table."
+        )
+    rng = np.random.default_rng(random_state)
+    left, right = (rng.standard_normal((side, rank)) / max(shape) ** 0.5 for side in shape)
+    low_rank = left @ right.T
+    signs = np.sign(low_rank) if coherent else rng.choice([-1.0, 1.0], size=shape)
+    sparse = np.where(rng.random(shape) < density, magnitude * signs, 0.0)
+    X = low_rank + sparse
+    if noise:
+        X += noise * rng.standard_normal(shape)
+    if missing:
+        holes = rng.random(shape) < missing
+        X[holes], sparse[holes] = np.nan, 0.0
+    return PlantedPursuit(X=X, low_rank=low_rank, sparse=sparse)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

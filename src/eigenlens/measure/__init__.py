@@ -4,7 +4,9 @@
 out. `bootstrap` says how far variances and loadings would move on another sample. `varimax` and
 `promax` turn loadings so that they can be read. `sparse_path` weighs variance against the number of
 nonzero loadings, and `stability` says which of these stay on other samples. `align` matches the
-components of two answers.
+components of two answers. `outlier_map` finds rows that are far out among the components or off
+them, robustly. `incoherence` says whether a low-rank table can be told from sparse errors, and
+`recovery_region` up to which rank and how many errors an estimator does tell them.
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from __future__ import annotations
 from .align import Alignment, align, largest_angle
 from .bootstrap import Bootstrap, bootstrap
 from .diagnostics import Columns, Diagnostics, Rows, diagnostics
+from .incoherence import Incoherence, incoherence
+from .outlier_map import OutlierMap, outlier_map
+from .recovery import RecoveryRegion, recovery_region
 from .rotation import Rotation, promax, varimax
 from .sparse_path import SparsePath, sparse_path
 from .stability import Stability, stability
@@ -21,6 +26,9 @@ __all__ = [
     "Bootstrap",
     "Columns",
     "Diagnostics",
+    "Incoherence",
+    "OutlierMap",
+    "RecoveryRegion",
     "Rotation",
     "Rows",
     "SparsePath",
@@ -28,8 +36,11 @@ __all__ = [
     "align",
     "bootstrap",
     "diagnostics",
+    "incoherence",
     "largest_angle",
+    "outlier_map",
     "promax",
+    "recovery_region",
     "sparse_path",
     "stability",
     "varimax",

@@ -14,7 +14,7 @@ from scipy import integrate, optimize
 from .choice import Choice
 from .factored import Seed, Table, factored
 
-__all__ = ["gavish_donoho", "hard_threshold", "marchenko_pastur_median"]
+__all__ = ["gavish_donoho", "hard_threshold", "marchenko_pastur_median", "noise_deviation"]
 
 
 def gavish_donoho(X: Table, rng: Seed = None, *, noise: float | None = None) -> Choice:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from .._claims import CLAIMS
-from ..datasets import planted_subspace
+from ..datasets import PlantedSubspace, planted_subspace
 from ..measure.align import align, largest_angle
 from ..solvers.spectral import LEADING, NEAREST
 from .compare import compare
@@ -18,6 +18,8 @@ from .exact import exact_variances
 from .register import CLAIM_CHECKS, Shape, claim, require
 from .tables import assert_close, assert_same_fit, easy, hard, precision, ready, spiked, state
 from .watch import Watch
+
+RANK, NOISE = 3, 0.1  # of planted subspaces
 
 
 @claim
@@ -125,19 +127,34 @@ def check_recovers(estimator: Any, shape: Shape) -> None:
     to its estimate tends to ``cos^2 = (1 - g / l^2) / (1 + g / l)`` (Paul 2007). Twice the angle of
     the weakest direction leaves room for chance; no estimate at all is at some 90 degrees.
     """
-    noise, rank = 0.1, 3
-    g = shape[1] / shape[0]
     for seed in range(3):
-        truth = planted_subspace(*shape, rank, noise=noise, mean=2, random_state=seed)
-        strength = (truth.deviations[-1] / noise) ** 2
-        predicted = np.arccos(np.sqrt((1 - g / strength**2) / (1 + g / strength)))
-        model = ready(estimator, n_components=rank).fit(truth.X)
-        angle = largest_angle(truth.components, model.components_)
-        require(
-            angle <= 2 * predicted,
-            f"{np.degrees(angle):.1f} degrees from the planted subspace (seed {seed}), "
-            f"where theory predicts {np.degrees(predicted):.1f}",
-        )
+        truth = planted_subspace(*shape, RANK, noise=NOISE, mean=2, random_state=seed)
+        _assert_recovered(estimator, truth, truth.X)
+
+
+@claim
+def check_breakdown(estimator: Any, shape: Shape) -> None:
+    """Find a planted subspace as nearly as without them when a few cells are grossly wrong."""
+    for seed, size in enumerate((10.0, 1e3, 1e6)):
+        truth = planted_subspace(*shape, RANK, noise=NOISE, mean=2, random_state=seed)
+        wrong = np.random.default_rng(seed).choice(truth.X.size, size=3, replace=False)
+        X = truth.X.copy()
+        X.flat[wrong] += size
+        _assert_recovered(estimator, truth, X)
+
+
+def _assert_recovered(estimator: Any, truth: PlantedSubspace, X: NDArray) -> None:
+    """Raise if the components of `X` are twice as far from the truth as theory predicts."""
+    g = X.shape[1] / X.shape[0]
+    strength = (truth.deviations[-1] / NOISE) ** 2
+    predicted = np.arccos(np.sqrt((1 - g / strength**2) / (1 + g / strength)))
+    model = ready(estimator, n_components=RANK).fit(X)
+    angle = largest_angle(truth.components, model.components_)
+    require(
+        angle <= 2 * predicted,
+        f"{np.degrees(angle):.1f} degrees from the planted subspace, "
+        f"where theory predicts {np.degrees(predicted):.1f}",
+    )
 
 
 @claim

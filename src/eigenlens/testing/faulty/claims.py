@@ -9,6 +9,7 @@ import numpy as np
 
 from ...estimators.incremental_pca import IncrementalPCA
 from ...estimators.pca import PCA
+from ...estimators.robust_pca import RobustPCA
 from .register import faulty
 
 __all__: list[str] = []  # found through the table alone
@@ -81,6 +82,15 @@ class Axes(PCA):
     def _store(self, solution: Any, X: Any) -> None:
         super()._store(solution, X)
         self.components_ = np.eye(*self.components_.shape, dtype=X.dtype)
+
+
+@faulty("breakdown")
+class LooksTwice(RobustPCA):
+    """Finds what is wrong, and then fits the table with it."""
+
+    def _store(self, solution: Any, X: Any) -> None:
+        super()._store(solution, X)
+        self.components_ = PCA(self.rank_).fit(X).components_
 
 
 @faulty("certificate")

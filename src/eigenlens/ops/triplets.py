@@ -1,0 +1,152 @@
+"""Leading singular triplets of a matrix that changes little from one call to the next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from . import threads
+
+__all__ = ["Leading", "Triplets", "small_svd"]
+
+SPARE = 10  # directions beyond those that are wanted: they show that none was missed
+DENSE = 0.25  # of the smaller side: from so many directions on, all are found at once
+STEPS = 2  # of subspace iteration: after one, rounds of a pursuit are twice as many
+NOTHING = 1e-8  # of the largest singular value: below, squares are rounding errors
+BLOCK_BYTES = 1 << 20  # of a block of rows,
+BLOCK_ROWS = 64  # which has so many at least, or its products are slow
+
+
+class Triplets(NamedTuple):
+    """Singular values, falling, with their left vectors as columns and right ones as rows."""
+
+    U: NDArray
+    s: NDArray
+    Vt: NDArray
+
+    @classmethod
+    def none(cls, shape: tuple[int, int], dtype: np.dtype) -> Triplets:
+        """Return those of a table of zeros."""
+        n, d = shape
+        return cls(np.zeros((n, 0), dtype), np.zeros(0, dtype), np.zeros((0, d), dtype))
+
+    def first(self, k: int) -> Triplets:
+        """Return the leading k."""
+        return Triplets(self.U[:, :k], self.s[:k], self.Vt[:k])
+
+    def table(self, rows: slice = slice(None)) -> NDArray:
+        """Return rows of the table that they make up."""
+        product: NDArray = (self.U[rows] * self.s) @ self.Vt
+        return product
+
+
+def small_svd(A: NDArray) -> Triplets:
+    """Return all singular triplets of a small matrix.
+
+    Where half of the singular values are rounding errors, divide and conquer (gesdd), which is
+    faster, may fail: OpenBLAS's does.
+    """
+    options: dict[str, Any] = {"full_matrices": False, "check_finite": False}
+    try:
+        return Triplets(*scipy.linalg.svd(A, **options))
+    except np.linalg.LinAlgError:
+        return Triplets(*scipy.linalg.svd(A, **options, lapack_driver="gesvd"))
+
+
+class Leading:
+    """Finds the singular triplets of W above a threshold, from those that it found last.
+
+    Two steps of subspace iteration: ``Q = orth(W V)`` and ``V = orth(W'Q)``, then the triplets of
+    ``Q'W``, which has few rows. V holds the right vectors found last and some random ones. Where W
+    hardly changes any more the steps add up, and the triplets become exact; where all that is found
+    is above the threshold, more directions are taken. From a quarter of all directions on, the
+    eigenvectors of the smaller Gram matrix give them all.
+
+    With `centre`, W stands for itself less its column means.
+    """
+
+    def __init__(self, shape: tuple[int, int], rng: np.random.Generator, *, centre: bool) -> None:
+        n, d = shape
+        self._shape, self._rng, self._centre = shape, rng, centre
+        self.V: NDArray = self._random(SPARE)
+        self.rows = threads.spans(n, max(BLOCK_ROWS, BLOCK_BYTES // (8 * d)))
+
+    def _random(self, k: int) -> NDArray:
+        return self._rng.standard_normal((self._shape[1], min(k, *self._shape)))
+
+    def above(self, W: NDArray, threshold: float) -> tuple[NDArray, Triplets]:
+        """Return the column means (zeros without `centre`) and the triplets above the threshold."""
+        n, d = self._shape
+        mean = self._mean(W)
+        while True:
+            dense = self.V.shape[1] >= DENSE * min(n, d)
+            found = self._all(W, mean, threshold) if dense else self._step(W, mean)
+            count = int(np.sum(found.s > threshold))
+            if dense or count < len(found.s):
+                break
+            more = self._random(max(SPARE, count))
+            self.V = np.hstack([found.Vt.T, more])[:, : min(n, d)]
+        spare = found.Vt[: count + SPARE].T
+        missing = min(count + SPARE, n, d) - spare.shape[1]
+        self.V = np.hstack([spare, self._random(missing)]) if missing > 0 else spare
+        return mean, found.first(count)
+
+    def _mean(self, W: NDArray) -> NDArray:
+        n, d = self._shape
+        if not self._centre:
+            return np.zeros(d)
+
+        def part(i: int) -> NDArray:
+            sums: NDArray = W[self.rows[i]].sum(axis=0, dtype=np.float64)
+            return sums
+
+        total: NDArray = np.sum(threads.run(part, len(self.rows)), axis=0) / n
+        return total
+
+    def _step(self, W: NDArray, mean: NDArray) -> Triplets:
+        B = self._right(W, mean, Q := self._left(W, mean, self.V.astype(W.dtype, copy=False)))
+        for _ in range(STEPS - 1):
+            B = self._right(W, mean, Q := self._left(W, mean, self._orthonormal(B.T)))
+        with threads.serial_blas():
+            # of B' = P R, R is small
+            P, R = scipy.linalg.qr(B.T, mode="economic", overwrite_a=True, check_finite=False)
+            right, s, left = small_svd(R)
+            return Triplets(Q @ left.T, s, (P @ right).T)
+
+    def _left(self, W: NDArray, mean: NDArray, V: NDArray) -> NDArray:
+        """Return an orthonormal basis of the columns of ``W V``."""
+        WV = np.concatenate(threads.run(lambda i: W[self.rows[i]] @ V, len(self.rows)))
+        WV -= mean.astype(W.dtype) @ V
+        return self._orthonormal(WV)
+
+    def _right(self, W: NDArray, mean: NDArray, Q: NDArray) -> NDArray:
+        """Return ``Q'W``."""
+        parts = threads.run(lambda i: Q[self.rows[i]].T @ W[self.rows[i]], len(self.rows))
+        B: NDArray = np.sum(parts, axis=0)
+        B -= np.outer(Q.sum(axis=0), mean).astype(W.dtype)
+        return B
+
+    def _orthonormal(self, A: NDArray) -> NDArray:
+        with threads.serial_blas():
+            Q: NDArray = scipy.linalg.qr(A, mode="economic", check_finite=False)[0]
+        return Q
+
+    def _all(self, W: NDArray, mean: NDArray, threshold: float) -> Triplets:
+        """Return the triplets above the threshold, and some more."""
+        n, d = self._shape
+        # in float32 the squares would lose what is below 3e-4 of the largest
+        centred = W.astype(np.float64, copy=False)
+        centred = centred - mean if self._centre else centred
+        wide = n < d
+        with threads.blas_for(2.0 * n * d * min(n, d)):
+            gram = centred @ centred.T if wide else centred.T @ centred
+            values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
+            s = np.sqrt(np.maximum(values[::-1], 0.0))
+            count = min(int(np.sum(s > threshold)) + SPARE, int(np.sum(s > NOTHING * s[0])))
+            s, vectors = s[:count], vectors[:, : -count - 1 : -1]
+            others = centred.T @ vectors / s if wide else centred @ vectors / s
+        found = (vectors, s, others.T) if wide else (others, s, vectors.T)
+        return Triplets(*(part.astype(W.dtype, copy=False) for part in found))
