@@ -17,6 +17,7 @@ DENSE = 0.25  # of the smaller side: from so many directions on, all are found a
 STEPS = 2  # of subspace iteration: after one, rounds of a pursuit are twice as many
 NOTHING = 1e-8  # of the largest singular value: below, squares are rounding errors
 BLOCK_BYTES = 1 << 20  # of a block of rows,
+PARTS = 4  # of the rows or columns, for products with few vectors
 BLOCK_ROWS = 64  # which has so many at least, or its products are slow
 
 
@@ -73,6 +74,7 @@ class Leading:
         self._shape, self._rng, self._centre = shape, rng, centre
         self.V: NDArray = self._random(SPARE)
         self.rows = threads.spans(n, max(BLOCK_ROWS, BLOCK_BYTES // (8 * d)))
+        self._tall, self._wide = threads.spans(n, -(-n // PARTS)), threads.spans(d, -(-d // PARTS))
 
     def _random(self, k: int) -> NDArray:
         return self._rng.standard_normal((self._shape[1], min(k, *self._shape)))
@@ -118,14 +120,15 @@ class Leading:
 
     def _left(self, W: NDArray, mean: NDArray, V: NDArray) -> NDArray:
         """Return an orthonormal basis of the columns of ``W V``."""
-        WV = np.concatenate(threads.run(lambda i: W[self.rows[i]] @ V, len(self.rows)))
+        rows = self._tall
+        WV = np.concatenate(threads.run(lambda i: W[rows[i]] @ V, len(rows)))
         WV -= mean.astype(W.dtype) @ V
         return self._orthonormal(WV)
 
     def _right(self, W: NDArray, mean: NDArray, Q: NDArray) -> NDArray:
         """Return ``Q'W``."""
-        parts = threads.run(lambda i: Q[self.rows[i]].T @ W[self.rows[i]], len(self.rows))
-        B: NDArray = np.sum(parts, axis=0)
+        columns = self._wide
+        B = np.hstack(threads.run(lambda i: Q.T @ W[:, columns[i]], len(columns)))
         B -= np.outer(Q.sum(axis=0), mean).astype(W.dtype)
         return B
 
@@ -141,9 +144,11 @@ class Leading:
         centred = W.astype(np.float64, copy=False)
         centred = centred - mean if self._centre else centred
         wide = n < d
-        with threads.blas_for(2.0 * n * d * min(n, d)):
+        small = min(n, d)
+        with threads.blas_for(2.0 * n * d * small):
             gram = centred @ centred.T if wide else centred.T @ centred
-            values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
+            with threads.blas_for(10.0 * small**3):
+                values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
             s = np.sqrt(np.maximum(values[::-1], 0.0))
             count = min(int(np.sum(s > threshold)) + SPARE, int(np.sum(s > NOTHING * s[0])))
             s, vectors = s[:count], vectors[:, : -count - 1 : -1]
