@@ -380,6 +380,10 @@ class RobustPCA(Estimator):
         knee = HUBER * self.noise_ / float(unit)
         return unit * l1_regression.fit_rows(X, mean, self.components_, knee=knee)
 
+    def _nearest(self, X: NDArray) -> NDArray:
+        """Return the points of the subspace that the rows of `X` have their scores from."""
+        return self._scores(X) @ self.components_ + self.mean_
+
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows of the original space that have the scores `X`.
 
@@ -409,7 +413,7 @@ class RobustPCA(Estimator):
             The rest, zero where X was not observed or where rounding or noise explains it.
         """
         rows = self._fitted(X)
-        low_rank = self._scores(rows) @ self.components_ + self.mean_
+        low_rank = self._nearest(rows)
         rest = rows - low_rank
         explained = SMALL * np.abs(low_rank).max(initial=0.0) + DEVIATIONS * self.noise_
         size = _root_mean_squares(rest)[:, None] if self._by_rows else np.abs(rest)
@@ -429,8 +433,7 @@ class RobustPCA(Estimator):
             errors take `decompose`.
         """
         rows = self._fitted(X)
-        filled = self._scores(rows) @ self.components_ + self.mean_
-        return np.where(np.isnan(rows), filled, rows)
+        return np.where(np.isnan(rows), self._nearest(rows), rows)
 
     def score_samples(self, X: ArrayLike) -> NDArray:
         """Return how well the subspace fits each row: the larger, the better, 0 for a perfect fit.
@@ -449,7 +452,7 @@ class RobustPCA(Estimator):
             NaN for a row without any entry.
         """
         rows = self._fitted(X)
-        rest = rows - (self._scores(rows) @ self.components_ + self.mean_)
+        rest = rows - self._nearest(rows)
         if self._by_rows:
             return -_root_mean_squares(rest)
         with np.errstate(invalid="ignore"):

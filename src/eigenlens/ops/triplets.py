@@ -38,7 +38,7 @@ class Triplets(NamedTuple):
         """Return the leading k."""
         return Triplets(self.U[:, :k], self.s[:k], self.Vt[:k])
 
-    def table(self, rows: slice = slice(None)) -> NDArray:
+    def table(self, rows: slice | NDArray = slice(None)) -> NDArray:
         """Return rows of the table that they make up."""
         product: NDArray = (self.U[rows] * self.s) @ self.Vt
         return product

@@ -301,15 +301,11 @@ class _Table:
         """Set R to what the fit of the moment leaves of M, and its sizes."""
 
         def part(rows: slice) -> None:
-            L = self.low_rank(rows) + self.mean  # float64, like the mean, until all is subtracted
+            L = self.low.table(rows) + self.mean  # float64, like the mean, until all is subtracted
             R = np.subtract(self.M[rows], L, out=self.R[rows], casting="same_kind")
             self.sizes[rows] = self.size(R) / self.unit
 
         self._run(part)
-
-    def low_rank(self, rows: slice | NDArray) -> NDArray:
-        """Return rows of the low-rank part, without the mean."""
-        return (self.low.U[rows] * self.low.s) @ self.low.Vt
 
     def _resolution(self) -> float:
         """Return the size up to which the tolerance or rounding explains a residual."""
@@ -448,7 +444,7 @@ class _Rows(_Table):
         sizes, observed = self.size(R)[:, 0], np.sum(~np.isnan(R), axis=1)
         beyond = sizes > self.limit
         R[np.isnan(R)] = 0.0
-        R[beyond] = -self.low_rank(np.flatnonzero(beyond) + rows.start)  # to the mean
+        R[beyond] = -self.low.table(np.flatnonzero(beyond) + rows.start)  # to the mean
         loss = observed @ np.minimum(sizes, self.limit) ** 2
         return float(np.max(sizes, initial=0.0, where=~beyond)), float(loss)
 
