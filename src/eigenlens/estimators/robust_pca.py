@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base import Estimator, fitting
 from ..ops.finite import NonFiniteError
-from ..ops.signs import fix_signs
+from ..ops.signs import signs_of
 from ..select.gavish_donoho import noise_deviation
 from ..solvers import admm, altproj, l1_regression, noise, pursuit
 from ..solvers.low_rank import LowRank
@@ -498,9 +498,10 @@ def _unit(X: NDArray) -> float:
 
 def _signed(found: LowRank, unit: float) -> LowRank:
     """Return the solution in the units of X, with the signs that components have everywhere."""
-    V = fix_signs(found.components)
-    signs = np.where(np.any(found.components != V, axis=1), -1, 1).astype(V.dtype)
-    found = replace(found, components=V, scores=found.scores * signs)
+    signs = signs_of(found.components)
+    found = replace(
+        found, components=signs[:, None] * found.components, scores=found.scores * signs
+    )
     if unit == 1.0:
         return found
     names = ("mean", "singular_values", "scores", "sparse", "objective_history")

@@ -20,7 +20,7 @@ from ..ops.centred import product
 from ..ops.finite import require_finite
 from ..ops.moments import Moments
 from ..ops.scatter import mean_and_square
-from ..ops.signs import fix_signs
+from ..ops.signs import signs_of
 from ..ops.weights import mass_of, roots_of
 from ..solvers import scotlass, sparse_l0, sparse_l1, spca
 from ..solvers.directions import Directions, adjusted_variances, per_component
@@ -589,8 +589,7 @@ class SparsePCA(Streaming):
         """Return the scores of the rows, if they were penalised."""
         if not (self.alpha_scores > 0 and isinstance(found, sparse_l1.SparseFactors)):
             return None
-        signs = np.where(np.any(fix_signs(found.components) != found.components, axis=1), -1, 1)
-        return found.factors[0] * signs / np.asarray(rows.roots)[:, None]
+        return found.factors[0] * signs_of(found.components) / np.asarray(rows.roots)[:, None]
 
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)

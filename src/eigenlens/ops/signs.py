@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fix_signs"]
+__all__ = ["fix_signs", "signs_of"]
 
 TIE = 1e-6
 
@@ -17,9 +17,14 @@ def fix_signs(directions: NDArray) -> NDArray:
     equal and the first of them decides. Without that, rounding would choose the sign of directions
     such as (1, -1) / sqrt(2), and every solver could choose another.
     """
+    return np.where(signs_of(directions)[:, None] < 0, -directions, directions)
+
+
+def signs_of(directions: NDArray) -> NDArray:
+    """Return the sign, 1 or -1, by which `fix_signs` multiplies each row."""
     size = np.abs(directions)
     if not size.size:
-        return directions.copy()
+        return np.ones(len(directions), directions.dtype)
     first = np.argmax(size >= (1 - TIE) * size.max(axis=1, keepdims=True), axis=1)
     negative = directions[np.arange(len(directions)), first] < 0
-    return np.where(negative[:, None], -directions, directions)
+    return np.where(negative, -1, 1).astype(directions.dtype)
