@@ -26,6 +26,7 @@ from benchmarks.report import Table
 from benchmarks.score import Entry, tabulate
 
 ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("EIGENLENS_DATA", ROOT.parent / "shared" / "data"))
 REPEATS = 5  # processes for each contestant and thread count
 SLOW = 30  # seconds of a fit from which one process is enough
 FITS = 3  # timed fits in each
@@ -68,6 +69,7 @@ class Case:
     params: dict = field(default_factory=dict)
     floor: Contestant | None = None
     timed: bool = True
+    file: str = ""  # in DATA, that `make` reads
 
     @property
     def everyone(self) -> list[Contestant]:
@@ -88,8 +90,18 @@ class Options:
 def run_cases(benchmark: str, module, options: Options) -> Iterator[Table]:
     """Run the chosen cases of a benchmark, giving each table as soon as it is there."""
     for case in module.CASES:
-        if options.case in case.name:
+        if options.case not in case.name:
+            continue
+        if options.smoke or not case.file or (DATA / case.file).exists():
             yield run_case(benchmark, case, options)
+        else:
+            yield skipped(case.name, case.title, case.file)
+
+
+def skipped(name: str, title: str, file: str) -> Table:
+    """Say that the data of a case are not there."""
+    note = f"skipped: no {file} in ../shared/data or EIGENLENS_DATA"
+    return Table(name, title, ["contestant"], [], [note])
 
 
 def run_case(benchmark: str, case: Case, options: Options) -> Table:

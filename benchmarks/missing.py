@@ -4,20 +4,17 @@ Against column means, filling and PCA in turn until the guesses stand still (sci
 covariance of the guesses, so it overfits), and scikit-learn's IterativeImputer followed by PCA.
 """
 
-import os
 import sys
 import time
-from pathlib import Path
 
 import joblib
 import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import ROOT, Case, Contestant, run_cases
+from benchmarks.harness import DATA, Case, Contestant, run_cases, skipped
 from benchmarks.report import Table
 
-DATA = Path(os.environ.get("EIGENLENS_DATA", ROOT.parent / "shared" / "data"))
 DRAWS, HIDDEN_DRAWS = 200, 20
 TARGETS = {"angle": 1.3, "at the 419 holes": 0.7, "hidden": 0.65}
 
@@ -147,8 +144,7 @@ def metabolites(options, k=3):
     columns = ["contestant", "at the 419 holes", "hidden: mean", "hidden: worst", "seconds a fit"]
     paths = [DATA / f"metabolite_{kind}.csv" for kind in ("missing", "complete")]
     if not all(path.exists() for path in paths):
-        notes = ["skipped: no metabolite_missing.csv in ../shared/data or EIGENLENS_DATA"]
-        return Table("metabolites", title, columns, [], notes)
+        return skipped("metabolites", title, paths[0].name)
     X, complete = (np.genfromtxt(path, delimiter=",", skip_header=1) for path in paths)
     draws = 1 if options.smoke else options.repeats or HIDDEN_DRAWS
     rows = []

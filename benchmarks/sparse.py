@@ -4,17 +4,13 @@ The same l1 problem from the same start. scikit-learn's default is ``'lars'``. M
 tables that are not part of the project; one whose table is not there says so.
 """
 
-import os
 import warnings
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness import ROOT, Case, Contestant, run_case
-from benchmarks.report import Table
+from benchmarks.harness import DATA, Case, Contestant
 
-DATA = Path(os.environ.get("EIGENLENS_DATA", ROOT.parent / "shared" / "data"))
 FILES = {"news": "20news_w100.npz", "faces": "olivetti.npz", "digits": "mnist.npz"}
 
 
@@ -184,7 +180,10 @@ def components(name, title, read, smoke, k, alpha, max_iter=1000):
     params = {"n_components": k, "alpha": alpha, "max_iter": max_iter}
     limits = {"excess objective": 1e-6}
     everyone = contestants("SparsePCA", "method")
-    return Case(name, title, reader(read), {}, smoke, objective, limits, everyone, params)
+    file = FILES[name]
+    return Case(
+        name, title, reader(read), {}, smoke, objective, limits, everyone, params, file=file
+    )
 
 
 def atoms(name, alpha, reached, method="DictionaryLearning", **params):
@@ -234,16 +233,3 @@ CASES = (
         max_no_improvement=None,
     ),
 )
-
-
-def run(options):
-    """Run the chosen cases whose tables are there."""
-    for chosen in CASES:
-        if options.case not in chosen.name:
-            continue
-        file = FILES.get(chosen.name)
-        if options.smoke or file is None or (DATA / file).exists():
-            yield run_case("sparse", chosen, options)
-        else:
-            note = f"skipped: no {file} in ../shared/data or EIGENLENS_DATA"
-            yield Table(chosen.name, chosen.title, ["contestant"], [], [note])

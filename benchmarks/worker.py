@@ -66,5 +66,13 @@ def resident(what):
     return next(int(line.split()[1]) for line in lines if line.startswith(what))
 
 
+def peak_gigabytes():
+    """Give the peak memory of this process; NaN, which never counts, if nobody tells."""
+    try:
+        return resident("VmHWM") * 1024 / 1e9
+    except OSError:
+        return np.nan
+
+
 if __name__ == "__main__":
     main(*sys.argv[1:])

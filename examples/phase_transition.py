@@ -48,7 +48,7 @@ titles = {
 }
 regions = {
     problem: recovery_region(
-        n=60, ranks=fractions, densities=fractions, problem=problem, trials=2, random_state=0
+        n=60, ranks=fractions, densities=fractions, problem=problem, trials=1, random_state=0
     )
     for problem in titles
 }

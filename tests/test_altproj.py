@@ -496,14 +496,6 @@ def test_typical_sizes_leave_zeros_out():
     np.testing.assert_array_equal(trim.typical(sizes), [5.0, 0.0, 2.0])
 
 
-def test_least_squares_of_what_was_observed():
-    r = np.random.default_rng(3)
-    Y, A = holey(4, (6, 9)), r.standard_normal((9, 2))
-    for y, b in zip(Y, trim.least_squares(Y, A), strict=True):
-        seen = ~np.isnan(y)
-        np.testing.assert_allclose(b, np.linalg.lstsq(A[seen], y[seen])[0], atol=1e-9)
-
-
 @pytest.mark.parametrize("size", [1.0, 1e6])
 def test_regression_that_wrong_entries_cannot_bend(size):
     r = np.random.default_rng(5)

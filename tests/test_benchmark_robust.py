@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks.harness import ROOT, Options
+from benchmarks import robust
+from benchmarks.harness import ROOT, Options, run_cases
 from benchmarks.robust import (
     CASES,
     answer,
@@ -18,7 +19,6 @@ from benchmarks.robust import (
     objective,
     planted,
     recovery,
-    run,
     textbook,
     video,
 )
@@ -132,7 +132,7 @@ def test_excess_is_relative_to_the_least_objective():
 
 
 def test_a_video_that_is_not_there_is_skipped_with_a_word(monkeypatch, tmp_path):
-    monkeypatch.setattr("benchmarks.robust.DATA", tmp_path)
-    (table,) = run(Options(case="video"))
+    monkeypatch.setattr("benchmarks.harness.DATA", tmp_path)
+    (table,) = run_cases("robust", robust, Options(case="video"))
     assert table.rows == []
     assert "skipped: no video_escalator.npz" in table.notes[0]

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.linalg
 from pursuit_tables import with_bad_rows
@@ -206,6 +207,15 @@ def test_mask_of_a_frame_keeps_the_names(as_frame):
     np.testing.assert_allclose(model.low_rank_, problem.low_rank, atol=1e-6)
     exact = RobustPCA(random_state=0).fit(problem.X)
     np.testing.assert_allclose(model.scores_, exact.scores_, atol=1e-9)
+
+
+def test_mask_of_a_polars_frame_keeps_the_names():
+    problem = planted(missing=0.1)
+    seen = ~np.isnan(problem.X)
+    frame = pl.DataFrame(np.where(seen, problem.X, 7.0), schema=[f"v{j}" for j in range(80)])
+    model = RobustPCA(random_state=0).fit(frame, mask=seen)
+    assert list(model.feature_names_in_) == frame.columns
+    np.testing.assert_allclose(model.low_rank_, problem.low_rank, atol=1e-6)
 
 
 def test_mask_and_nan_add_up():

@@ -87,7 +87,7 @@ class RobustPCA(Estimator):
         to the mean size of entries, gross ones cut off. For ``'altproj'``, the largest change in
         the last step.
     gap_tol : float, default=1e-3
-        Largest duality gap, relative to the objective. A fit of a large table whose progress is
+        Largest duality gap, relative as in `certificate_`. A fit of a large table whose progress is
         slow ends here; others go on, or end by `tol`, with a far smaller gap.
     max_iter : int, default=500
         Most iterations, each with one thresholding of singular values.
@@ -118,8 +118,9 @@ class RobustPCA(Estimator):
         The deviation of noise that was used; 0 for none.
     solver_ : str
     certificate_ : Certificate
-        Bound on the duality gap relative to the objective; for ``'altproj'``, which is not convex,
-        the change in the last step.
+        Bound on the duality gap, relative to the objective without what is gross of errors (a
+        share of the whole would be as small as errors are large); for ``'altproj'``, which is not
+        convex, the change in the last step.
     n_iter_, converged_, objective_history_
         Iterations, whether the certificate holds, and the objective of ``(L, X - L)`` after each.
 
@@ -522,7 +523,10 @@ def _masked(X: Any, mask: ArrayLike | None) -> Any:
     if hasattr(X, "where") and hasattr(X, "columns"):  # pandas: the names stay
         return X.where(seen)
     values = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False)
-    return np.where(seen, values, values.dtype.type(np.nan))
+    values = np.where(seen, values, values.dtype.type(np.nan))
+    if hasattr(X, "iter_columns"):  # polars: likewise
+        return type(X)(values, schema=list(X.columns))
+    return values
 
 
 def _observed_share(X: NDArray) -> float:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from . import threads
 from .jit import compiled
 
-__all__ = ["column_medians", "least_squares", "most", "regress", "trim", "typical"]
+__all__ = ["NORMAL", "column_medians", "most", "regress", "trim", "typical"]
 
+NORMAL = 1.4826  # the deviation of normal numbers, over the median of their sizes
 STEPS = 12  # of each of the two stages of a regression
 STARTS = 10  # at random, where the first fit fails
 FEW = 10  # unknowns: so few random entries are likely enough to be all right
@@ -85,11 +86,6 @@ def _taken(ordered: NDArray, places: NDArray) -> NDArray:
     return np.take_along_axis(ordered, places[:, np.newaxis], axis=1)[:, 0]
 
 
-def least_squares(Y: NDArray, A: NDArray) -> NDArray:
-    """Return coefficients B for which ``B A'`` is nearest to what was observed of Y, row by row."""
-    return _in_blocks(lambda Y, _: _weighted(*_known(Y), A), Y, A, 0.0)
-
-
 def most(Y: NDArray, A: NDArray) -> NDArray:
     """Return the share of each row of Y that a fit by A must reach to be that of the most.
 
@@ -145,18 +141,11 @@ def regress(
             B[todo[better]], share[todo[better]] = trial[better], reached[better]
         return np.column_stack([B, share])
 
-    found = _in_blocks(fit, Y, A, limit)
+    blocks = threads.spans(len(Y), max(1, CHUNK // A.size))  # so that memory stays bounded
+    limits = np.broadcast_to(limit, Y.shape)
+    parts = threads.run(lambda i: fit(Y[blocks[i]], limits[blocks[i]]), len(blocks))
+    found = np.concatenate(parts)
     return found[:, :k], found[:, k]
-
-
-def _in_blocks(
-    fit: Callable[[NDArray, NDArray], NDArray], Y: NDArray, A: NDArray, limit: NDArray | float
-) -> NDArray:
-    """Return ``fit(Y, limit)``, for so many rows at a time that memory stays bounded."""
-    blocks = threads.spans(len(Y), max(1, CHUNK // A.size))
-    limit = np.broadcast_to(limit, Y.shape)
-    parts = threads.run(lambda i: fit(Y[blocks[i]], limit[blocks[i]]), len(blocks))
-    return np.concatenate(parts)
 
 
 def _known(Y: NDArray) -> tuple[NDArray, NDArray]:

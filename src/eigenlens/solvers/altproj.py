@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from ..ops import threads
-from ..ops.trim import column_medians, least_squares, most, regress, trim, typical
+from ..ops.trim import NORMAL, column_medians, most, regress, trim, typical
 from ..ops.triplets import Triplets, small_svd
+from .l1_regression import least_squares
 from .low_rank import LowRank
 from .solution import Certificate, Monitor, ignore
 
@@ -45,7 +46,6 @@ __all__ = ["solve"]
 CHANGE = "change of low_rank_ in the last step / its size"
 DEVIATIONS = 3.0  # up to which noise explains a residual
 TAIL = 0.0027  # chance that noise goes beyond
-NORMAL = 1.4826  # the deviation of normal numbers, over the median of their sizes
 FALL = 0.7  # of the limit from step to step
 RESOLVED = 100  # tolerances, of a typical entry of L, from which an entry counts as sparse
 ROUNDINGS = 50  # of the numbers, which no tolerance goes below
@@ -451,9 +451,9 @@ class _Rows(_Table):
     def second_look(self) -> bool:
         self._residual()
         out = np.flatnonzero(self.size(self.R)[:, 0] > self.limit)
-        Y = self.M[out] - self.mean
-        B = least_squares(Y, self.low.Vt.T)
-        fits = self.size(Y - B @ self.low.Vt)[:, 0] <= self.limit
+        B = least_squares(self.M[out], self.mean, self.low.Vt)
+        rest = self.M[out] - self.mean - B @ self.low.Vt
+        fits = self.size(rest)[:, 0] <= self.limit
         if fits.any():
             P = self.low.U * self.low.s
             P[out[fits]] = B[fits]

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ops.trim import NORMAL, column_medians
 from .low_rank import LowRank
 
 __all__ = ["cut_off", "deviation", "residual_deviation"]
 
-NORMAL = 1.4826  # the deviation of normal numbers, over the median of their sizes
 GROSS = 5.0  # deviations of a column, beyond which entries are cut off
 AGREE = 0.02  # of two estimates, one after the other
 MOST = 12  # fits
@@ -20,8 +20,8 @@ NONE = 3e-3  # of the spread of the table: less than that is the tolerance of ro
 
 def cut_off(M: NDArray) -> NDArray:
     """Return `M` less the medians of columns, with gross entries cut off and holes zero."""
-    rest = M - np.nanmedian(M, axis=0)
-    limit = GROSS * NORMAL * np.nanmedian(np.abs(rest), axis=0)
+    rest = M - column_medians(M)
+    limit = GROSS * NORMAL * column_medians(np.abs(rest))
     return np.nan_to_num(np.clip(rest, -limit, limit), nan=0.0)
 
 
@@ -55,7 +55,7 @@ def deviation(M: NDArray, fit: Callable[[float], LowRank], guess: float) -> floa
     guess : float
         The first.
     """
-    spread = NORMAL * float(np.nanmedian(np.abs(M - np.nanmedian(M, axis=0))))
+    spread = NORMAL * float(np.nanmedian(np.abs(M - column_medians(M))))
     for _ in range(MOST):
         before, guess = guess, residual_deviation(M, fit(guess))
         if guess <= NONE * spread:

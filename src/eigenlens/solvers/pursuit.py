@@ -36,13 +36,15 @@ from numpy.typing import NDArray
 
 from ..ops import threads
 from ..ops.shrink import leave_entries, leave_rows
+from ..ops.trim import column_medians
 from ..ops.triplets import Leading, Triplets
-from .duality import GAP, lower_bound
+from .duality import lower_bound
 from .low_rank import LowRank
 from .solution import Certificate, Monitor, ignore
 
 __all__ = ["solve"]
 
+GAP = "duality gap / objective, gross errors apart"
 RELAX = 1.4  # over-relaxation: 1 is none, 2 the limit
 GROWTH = 2.0  # of the weight, in a round in which it grows
 CALM = 20.0  # it grows while L moves by less than so many times the misfit
@@ -54,7 +56,7 @@ LOOK = 3  # rounds from one look at the gap to the next
 SLACK = 0.2  # of the gap that is asked for, to be lost in scaling
 WORSE = 0.8  # of the part of the gap that was closed last: the weight goes the other way
 FINE = 1e-6  # gap at which a slow fit ends at once,
-PATIENCE = 150  # and rounds after which one that is small enough will do,
+PATIENCE = 500  # and rounds after which one that is small enough will do,
 WORK = 120_000_000  # or entries looked at, in all: small tables are solved further
 
 
@@ -150,7 +152,7 @@ class _Rounds:
     ) -> None:
         self.M, self.lam, self.rows, self.centre, self.delta = M, lam, rows, centre, delta
         self.leading = Leading(M.shape, rng, centre=centre)
-        self.mean = np.nanmedian(M, axis=0).astype(np.float64) if centre else np.zeros(M.shape[1])
+        self.mean = column_medians(M).astype(np.float64) if centre else np.zeros(M.shape[1])
         self.low_rank = Triplets.none(M.shape, M.dtype)
         self.W = np.where(np.isnan(M), self.mean.astype(M.dtype), M)
         self.growth = GROWTH
@@ -219,7 +221,7 @@ class _Rounds:
         self.misfit = float(np.sqrt(misfit)) / self.scale
         self.left = float(np.sqrt(square))
         self.objective = float(self.low_rank.s.sum(dtype=np.float64) + self.lam * size)
-        self.ordinary = float(self.objective - self.lam * beyond)
+        self.gross_part = float(self.lam * beyond)
 
     def go(self) -> None:
         """Take one round."""
@@ -238,6 +240,11 @@ class _Rounds:
     def gap(self) -> float:
         """How far the objective is above its lower bound, relative to it without gross errors."""
         return (self.objective - self.seen[0]) / self.ordinary
+
+    @property
+    def ordinary(self) -> float:
+        """The objective without what is gross of errors."""
+        return self.objective - self.gross_part
 
     def look(self, gap_tol: float, *, steer: bool) -> None:
         """Bound the objective from below, and let that steer the weight.
@@ -275,9 +282,16 @@ class _Rounds:
         self.steered = True
 
     def trim(self) -> None:
-        """Leave out singular values that are smaller than all that does not fit."""
-        all_that = self.misfit * self.scale
-        self.low_rank = self.low_rank.first(int(np.sum(self.low_rank.s > all_that)))
+        """Leave out singular values that are smaller than all that does not fit.
+
+        What they were goes to the sparse part, whose norm grows by its own at most.
+        """
+        rank = int(np.sum(self.low_rank.s > self.misfit * self.scale))
+        left_out = self.low_rank.s[rank:].astype(np.float64)
+        summands = len(self.M) if self.rows else self.M.size
+        norm = self.lam * summands**0.5 * np.linalg.norm(left_out)
+        self.objective += float(norm - left_out.sum())
+        self.low_rank = self.low_rank.first(rank)
 
     def sparse(self) -> NDArray:
         """Return the sparse part: what the low-rank part leaves of M, where that is not small."""
