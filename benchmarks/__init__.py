@@ -14,4 +14,5 @@ BENCHMARKS = {
     "files": "benchmarks.files",
     "sparse": "benchmarks.sparse",
     "robust": "benchmarks.robust",
+    "kernel": "benchmarks.kernel",
 }

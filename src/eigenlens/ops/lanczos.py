@@ -130,6 +130,7 @@ def lanczos(
     rng: np.random.Generator,
     tol: float,
     block: int = 2,
+    sharp: bool = False,
     max_steps: int | None = None,
     enough: Enough | None = None,
     watch: Callable[[float], bool] = lambda captured: False,
@@ -140,13 +141,14 @@ def lanczos(
     diag(theta)``, are at most `tol` times the first eigenvalue, after `max_steps` blocks, or when
     `watch`, called with the sum of the wanted Ritz values, says so. With `enough`, `k` is only
     where to start: pairs are added until it is content. Where the basis would fill half of the
-    space, the matrix is formed and solved by LAPACK instead.
+    space, the matrix is formed and solved by LAPACK instead. A `tol` below 1e-9 takes a `sharp`
+    basis, orthonormal to rounding, which costs little where a product with A costs much.
     """
     half = A.dim // 2
     limit = half if max_steps is None else min(half, max_steps * block)
     if A.dim <= DENSE or (max_steps is None and 2 * k > limit) or block > limit:
         return whole(A.formed())
-    basis = _Basis(A, block, rng)
+    basis = _Basis(A, block, rng, sharp)
     history: list[float] = []
     look, last = max(2 * k, 4 * block), (0, 1.0)
     with threads.serial_blas():
@@ -174,21 +176,23 @@ def lanczos(
         V = basis.combine(S)
         if met and max_steps is None:
             least = values[-1] + tol * values[0]
-            if _largest_outside(A, V, basis.steps, rng) > least:
+            if _largest_outside(A, V, basis, rng) > least:
                 wider = 2 * block
-                return lanczos(A, k, rng=rng, tol=tol, block=wider, enough=enough, watch=watch)
+                again = {"block": wider, "sharp": sharp, "enough": enough, "watch": watch}
+                return lanczos(A, k, rng=rng, tol=tol, **again)  # type: ignore[arg-type]
     values = values.clip(min=0.0)
     return Pairs(values, V, np.array(history), basis.steps, stopped=stopped)
 
 
-def _largest_outside(A: Operator, V: NDArray, steps: int, rng: np.random.Generator) -> float:
+def _largest_outside(A: Operator, V: NDArray, basis: _Basis, rng: np.random.Generator) -> float:
     """Return the largest Ritz value that a short run from a new random start finds away from V.
 
     A Krylov space holds no more copies of a repeated eigenvalue than its block has vectors, and
     the residuals of those it has do not tell that others are missing.
     """
-    probe = _Basis(_Deflated(A, V), 2, rng)
-    probe.grow(2 * (2 + steps // PROBE))
+    block = 2 if basis.block < 8 else 4  # where wide blocks are cheap, narrow ones are not
+    probe = _Basis(_Deflated(A, V), block, rng)
+    probe.grow(block * (2 + basis.steps // PROBE))
     return float(probe.ritz(1)[0][0])
 
 
@@ -224,8 +228,10 @@ def _next_look(last: tuple[int, float], now: tuple[int, float], tol: float, leas
 class _Basis:
     """The growing orthonormal basis and the band matrix T of A in it."""
 
-    def __init__(self, A: Operator, block: int, rng: np.random.Generator) -> None:
-        self.A, self.block, self.rng = A, block, rng
+    def __init__(
+        self, A: Operator, block: int, rng: np.random.Generator, sharp: bool = False
+    ) -> None:
+        self.A, self.block, self.rng, self.sharp = A, block, rng, sharp
         self.size = self.steps = 0
         self._rows = np.empty((16 * block, A.dim))  # basis vectors as rows: grows by doubling
         self._T = np.zeros((16 * block, 16 * block))
@@ -269,6 +275,10 @@ class _Basis:
         pivots = np.abs(np.diag(B))
         if (lost := pivots <= 1e-13 * scale).any():
             return self._filled(Q[:, ~lost], B[~lost])
+        if self.sharp:
+            basis = self._rows[: self.size]
+            Q, R = _qr(Q - basis.T @ _product(basis, Q))
+            return Q, R @ B
         due, self._due = self._due, False
         if due or self.steps % 4 == 0 or pivots.min() < 1e-3 * scale:
             basis = self._rows[: self.size]

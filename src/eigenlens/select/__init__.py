@@ -14,6 +14,7 @@ from .consensus import RULES, Consensus, consensus
 from .cross_validation import cross_validation
 from .factored import Factored, factored
 from .gavish_donoho import gavish_donoho
+from .kernel_width import KernelWidth, kernel_width
 from .minka import minka
 from .resampling import deflation, flip, parallel
 from .variance import fraction
@@ -23,6 +24,7 @@ __all__ = [
     "Choice",
     "Consensus",
     "Factored",
+    "KernelWidth",
     "consensus",
     "cross_validation",
     "deflation",
@@ -30,6 +32,7 @@ __all__ = [
     "flip",
     "fraction",
     "gavish_donoho",
+    "kernel_width",
     "minka",
     "parallel",
     "rank_of",

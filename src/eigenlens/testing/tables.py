@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import joblib
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from ..datasets import planted_subspace
@@ -152,6 +153,11 @@ def no_warnings(what: str) -> Iterator[None]:
         except Warning as warning:
             message = f"{what} met with {type(warning).__name__}: {warning}"
             raise AssertionError(message) from warning
+
+
+def without_a_way_back() -> AbstractContextManager[None]:
+    """Let a fitted model say that it was not asked to learn what `inverse_transform` needs."""
+    return suppress(NotFittedError)
 
 
 def state(model: Any) -> dict[str, str]:

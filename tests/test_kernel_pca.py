@@ -1,0 +1,406 @@
+"""KernelPCA: equal to its definition, to scikit-learn and to itself on every route."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import decomposition
+from sklearn.datasets import make_circles
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import Perceptron
+from sklearn.metrics import pairwise
+
+import eigenlens
+from eigenlens import PCA, KernelPCA
+
+KERNELS = {
+    "linear": {},
+    "rbf": {"gamma": 0.2},
+    "matern": {"gamma": 0.2},
+    "laplacian": {"gamma": 0.2},
+    "poly": {"gamma": 0.5, "degree": 2, "coef0": 1.0},
+    "cosine": {},
+}
+
+
+def rows(n=120, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * np.linspace(2, 0.5, d) + 1
+
+
+def same_up_to_sign(A, B, **how):
+    signs = np.sign(np.sum(A * B, axis=0))
+    np.testing.assert_allclose(A, B * signs, **how)
+
+
+# --------------------------------------------------------------------------------- what it finds
+
+
+def test_out_of_sample_formula_is_linear_pca_in_an_explicit_feature_space():
+    """``(x'y + 1)^2`` is the product of all monomials up to degree 2, rightly weighted."""
+
+    def features(X):
+        d = X.shape[1]
+        i, j = np.triu_indices(d, 1)
+        pairs = np.sqrt(2) * X[:, i] * X[:, j]
+        return np.hstack([np.ones((len(X), 1)), np.sqrt(2) * X, X**2, pairs])
+
+    X, new = rows(), rows(30, seed=1)
+    model = KernelPCA(4, kernel="poly", gamma=1.0, degree=2, coef0=1.0).fit(X)
+    linear = PCA(4).fit(features(X))
+    same_up_to_sign(model.transform(new), linear.transform(features(new)), atol=1e-9)
+    same_up_to_sign(model.transform(X), linear.transform(features(X)), atol=1e-9)
+    ratio = linear.explained_variance_ratio_
+    np.testing.assert_allclose(model.explained_variance_ratio_, ratio, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["dense", "arpack", "randomized"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_eigenpairs_and_scores_are_those_of_scikit_learn(kernel, solver):
+    X, new = rows(), rows(30, seed=1)
+    model = KernelPCA(3, kernel=kernel, eigen_solver=solver, **KERNELS[kernel]).fit(X)
+    if kernel in ("matern", "laplacian"):  # which scikit-learn's KernelPCA does not know by name
+        between = pairwise_matern if kernel == "matern" else pairwise_laplacian
+        peer = decomposition.KernelPCA(3, kernel="precomputed").fit(between(X, X))
+        expected = peer.transform(between(new, X))
+    else:
+        peer = decomposition.KernelPCA(3, kernel=kernel, **KERNELS[kernel]).fit(X)
+        expected = peer.transform(new)
+    np.testing.assert_allclose(model.eigenvalues_, peer.eigenvalues_, rtol=1e-9)
+    same_up_to_sign(model.eigenvectors_, peer.eigenvectors_, atol=1e-8)
+    same_up_to_sign(model.transform(new), expected, atol=1e-7)
+    assert model.certificate_.holds
+
+
+def pairwise_matern(X, Y):
+    from sklearn.gaussian_process.kernels import Matern
+
+    return Matern(length_scale=(2 * 0.2) ** -0.5, nu=2.5)(X, Y)
+
+
+def pairwise_laplacian(X, Y):
+    return pairwise.laplacian_kernel(X, Y, gamma=0.2)
+
+
+@pytest.mark.parametrize("solver", ["dense", "arpack"])
+def test_rows_of_the_fit_land_on_their_scores(solver):
+    X = rows(1000, 4)
+    model = KernelPCA(60, kernel="rbf", gamma=0.05, eigen_solver=solver).fit(X)
+    clear = model.eigenvalues_ > 1e-8 * model.eigenvalues_[0]
+    assert clear.sum() > 40
+    error = np.abs(model.transform(X) - model.eigenvectors_ * np.sqrt(model.eigenvalues_))
+    assert error[:, clear].max() <= 1e-8 * np.sqrt(model.eigenvalues_[0])
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_precomputed_and_callable_agree_with_the_name(kernel):
+    X, new = rows(), rows(30, seed=1)
+    options = KERNELS[kernel]
+    named = KernelPCA(3, kernel=kernel, **options).fit(X)
+
+    def function(x, y, scale):
+        if kernel == "rbf":
+            return np.exp(-scale * np.sum((x - y) ** 2))
+        return (scale * x @ y + 1.0) ** 2
+
+    called = KernelPCA(3, kernel=function, kernel_params={"scale": options["gamma"]}).fit(X)
+    peer = {"rbf": pairwise.rbf_kernel, "poly": pairwise.polynomial_kernel}[kernel]
+    given = KernelPCA(3, kernel="precomputed").fit(peer(X, X, **options))
+    for other, there in ((called, new), (given, peer(new, X, **options))):
+        np.testing.assert_allclose(other.eigenvalues_, named.eigenvalues_, rtol=1e-11)
+        np.testing.assert_allclose(other.transform(there), named.transform(new), atol=1e-10)
+
+
+def test_sparse_rows_are_the_same():
+    X = rows()
+    X[np.abs(X) < 0.8] = 0.0
+    for kernel, options in KERNELS.items():
+        dense = KernelPCA(3, kernel=kernel, **options).fit(X)
+        thin = KernelPCA(3, kernel=kernel, **options).fit(sparse.csr_array(X))
+        np.testing.assert_allclose(dense.eigenvalues_, thin.eigenvalues_, rtol=1e-10)
+        np.testing.assert_allclose(
+            dense.transform(X), thin.transform(sparse.csr_array(X)), atol=1e-9
+        )
+
+
+def test_a_fraction_of_the_variance():
+    X = rows(900, 4)
+    for solver in ("dense", "arpack"):
+        model = KernelPCA(0.9, kernel="rbf", gamma=0.1, eigen_solver=solver).fit(X)
+        share = np.cumsum(model.explained_variance_ratio_)
+        assert share[-1] > 0.9 >= share[-2]
+    everything = KernelPCA(kernel="rbf", gamma=0.1).fit(X)
+    assert everything.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "median"])
+def test_gamma_by_name(gamma):
+    X = rows(200, 4)
+    model = KernelPCA(2, kernel="rbf", gamma=gamma, random_state=0).fit(X)
+    apart = pairwise.euclidean_distances(X, squared=True)[np.triu_indices(200, 1)]
+    expected = {"scale": 1 / (4 * X.var()), "median": 1 / np.median(apart)}[gamma]
+    assert model.gamma_ == pytest.approx(expected)
+    other = KernelPCA(2, kernel="rbf", gamma=gamma, random_state=0).fit(sparse.csr_array(X))
+    assert other.gamma_ == pytest.approx(expected)
+
+
+def test_solver_by_size():
+    X = rows(1000, 3)
+    assert KernelPCA(2, kernel="rbf").fit(X).solver_ == "arpack"
+    assert KernelPCA(2, kernel="rbf").fit(X[:300]).solver_ == "dense"
+    assert KernelPCA(kernel="rbf", gamma=1e-3).fit(X).solver_ == "dense"
+
+
+def test_no_more_memory_than_half_a_kernel(tmp_path):
+    """The iterative route reads half the kernel and has no copy of it."""
+    import tracemalloc
+
+    X = rows(3000, 5)
+    KernelPCA(2, kernel="rbf").fit(X[:900])
+    tracemalloc.start()
+    KernelPCA(2, kernel="rbf", gamma=0.01, random_state=0).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.75 * 8 * 3000**2
+
+
+# -------------------------------------------------------------------------------------- landmarks
+
+
+def test_scores_on_landmarks_are_exact_projections():
+    """What the axes capture, taken from the kernel itself, is what the eigenvalues say."""
+    X = rows(600, 3)
+    model = KernelPCA(
+        5, kernel="rbf", gamma=0.3, approximation="nystrom", n_landmarks=40, random_state=0
+    ).fit(X)
+    W, P = model.axes_.weights, model.X_fit_
+    lengths = W.T @ pairwise.rbf_kernel(P, P, gamma=0.3) @ W
+    np.testing.assert_allclose(lengths, np.eye(5), atol=1e-8)
+    scores = model.transform(X)
+    np.testing.assert_allclose(scores, model.fit_transform(X), atol=1e-7)
+    np.testing.assert_allclose(np.sum(scores**2, axis=0), model.eigenvalues_, rtol=1e-7)
+    np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("landmarks", [20, 60, 0.01])
+def test_the_bound_on_what_landmarks_miss_holds(landmarks):
+    X = rows(600, 3)
+    exact = KernelPCA(5, kernel="rbf", gamma=0.3).fit(X)
+    model = KernelPCA(
+        5, kernel="rbf", gamma=0.3, approximation="nystrom", n_landmarks=landmarks, random_state=0
+    ).fit(X)
+    found, best = model.eigenvalues_.sum(), exact.eigenvalues_.sum()
+    assert found <= best * (1 + 1e-12)
+    assert best <= found + model.certificate_.value * model.total_variance_
+    assert model.total_variance_ >= exact.total_variance_ * (1 - 1e-12)
+    if landmarks == 0.01:
+        assert model.certificate_.holds
+        assert model.certificate_.value <= 0.0101
+        assert len(model.landmarks_) < 300
+
+
+def test_enough_landmarks_give_the_exact_answer():
+    X, new = rows(400, 3), rows(50, 3, seed=1)
+    exact = KernelPCA(4, kernel="rbf", gamma=0.05).fit(X)
+    model = KernelPCA(
+        4, kernel="rbf", gamma=0.05, approximation="nystrom", n_landmarks=1e-9, random_state=0
+    ).fit(X)
+    assert len(model.X_fit_) < 200
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
+    same_up_to_sign(model.transform(new), exact.transform(new), atol=1e-4)
+
+
+def test_landmarks_by_default_and_in_single_precision():
+    X = rows(1500, 4).astype(np.float32)
+    model = KernelPCA(3, kernel="rbf", approximation="nystrom", random_state=0).fit(X)
+    assert 500 < len(model.landmarks_) <= 1000  # fewer leave nothing that float32 can see
+    assert model.eigenvectors_.dtype == model.transform(X).dtype == np.float32
+    exact = KernelPCA(3, kernel="rbf").fit(X.astype(np.float64))
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-3)
+
+
+# ---------------------------------------------------------------------------------- the lectures
+
+
+def test_circles_are_separated_by_a_line():
+    X, y = make_circles(400, factor=0.3, noise=0.05, random_state=0)
+    assert Perceptron(max_iter=20).fit(X, y).score(X, y) < 0.8
+    scores = KernelPCA(2, kernel="rbf", gamma=2.0).fit_transform(X)
+    assert Perceptron(max_iter=20).fit(scores, y).score(scores, y) == 1.0
+
+    def custom(x, y):  # the lecture's x'y + |x|^2 |y|^2
+        return x @ y + (x @ x) * (y @ y)
+
+    scores = KernelPCA(3, kernel=custom).fit_transform(X)
+    separating = [Perceptron(max_iter=50).fit(scores[:, [j]], y).score(scores[:, [j]], y)
+                  for j in range(3)]  # fmt: skip
+    assert max(separating) == 1.0
+
+
+# -------------------------------------------------------------------------- kernels that are none
+
+
+def test_negative_eigenvalues_are_reported():
+    X = rows(100, 3)
+    with pytest.warns(UserWarning, match="not positive definite"):
+        model = KernelPCA(kernel="sigmoid", gamma=1.0).fit(X)
+    K = pairwise.sigmoid_kernel(X, gamma=1.0)
+    values = np.linalg.eigvalsh(K - K.mean(0) - K.mean(0)[:, None] + K.mean())
+    assert model.smallest_eigenvalue_ == pytest.approx(values[0])
+    assert (model.eigenvalues_ > 0).all()
+    assert len(model.eigenvalues_) <= np.sum(values > 0)
+    with pytest.raises(ValueError, match="significant negative eigenvalues"):
+        KernelPCA(99, kernel="sigmoid", gamma=1.0).fit(X)
+
+
+def test_negative_eigenvalues_of_a_large_kernel_are_found_by_iteration():
+    X = rows(1000, 3)
+    with pytest.warns(UserWarning, match="not positive definite"):
+        model = KernelPCA(2, kernel="sigmoid", gamma=1.0, random_state=0).fit(X)
+    assert model.solver_ == "arpack"
+    K = pairwise.sigmoid_kernel(X, gamma=1.0)
+    values = np.linalg.eigvalsh(K - K.mean(0) - K.mean(0)[:, None] + K.mean())
+    assert values[0] <= model.smallest_eigenvalue_ <= 0.9 * values[0]
+
+
+def test_a_matrix_that_is_not_symmetric_is_said_to_be_none():
+    K = pairwise.rbf_kernel(rows(30)) + np.eye(30)
+    K[0, 5] += 0.5
+    with pytest.warns(UserWarning, match="not symmetric"):
+        model = KernelPCA(2, kernel="precomputed").fit(K)
+    mean = KernelPCA(2, kernel="precomputed").fit((K + K.T) / 2)
+    np.testing.assert_array_equal(model.eigenvalues_, mean.eigenvalues_)
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "error", "words"),
+    [
+        ({"gamma": 0.0}, rows(), ValueError, "gamma"),
+        ({"gamma": -1.0}, rows(), ValueError, "gamma"),
+        ({"kernel": "precomputed"}, rows(), ValueError, "square matrix"),
+        ({"kernel": lambda x, y: np.nan}, rows(20), ValueError, "gives NaN or inf"),
+        ({"kernel": "precomputed", "preimage": "auto"}, np.eye(5), ValueError, "rows themselves"),
+        (
+            {"kernel": "precomputed", "approximation": "nystrom"},
+            np.eye(5),
+            ValueError,
+            "rows themselves",
+        ),
+        ({"kernel": "precomputed", "gamma": "scale"}, np.eye(5), ValueError, "rows themselves"),
+        ({"kernel": "laplacian", "preimage": "fixed_point"}, rows(), ValueError, "learned"),
+        ({"preimage": "auto"}, sparse.csr_array(rows()), NotImplementedError, "toarray"),
+        ({"n_landmarks": 1.5}, rows(), ValueError, "n_landmarks"),
+        ({"kernel": "rfb"}, rows(), ValueError, "kernel"),
+    ],
+)
+def test_bad_input_gets_one_clear_error(options, X, error, words):
+    with pytest.raises(error, match=words):
+        KernelPCA(**options).fit(X)
+
+
+def test_fewer_rows_than_components_are_said_to_be_few():
+    with pytest.warns(UserWarning, match="n_components=9 is more than the 6 rows"):
+        model = KernelPCA(9, kernel="rbf").fit(rows(6))
+    assert model.transform(rows(6)).shape == (6, 6)
+
+
+@pytest.mark.parametrize("options", [{}, {"approximation": "nystrom"}])
+def test_equal_rows_are_said_to_be_equal(options):
+    with pytest.warns(UserWarning, match="equal in the feature space"):
+        model = KernelPCA(2, kernel="rbf", **options).fit(np.ones((10, 3)))
+    np.testing.assert_array_equal(model.transform(np.ones((4, 3))), 0.0)
+
+
+def test_a_fit_cut_short_says_so():
+    X = rows(1000, 20)
+    with pytest.warns(ConvergenceWarning, match="eigen_solver='dense'"):
+        model = KernelPCA(4, kernel="rbf", eigen_solver="arpack", max_iter=5).fit(X)
+    assert not model.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelPCA(4, kernel="rbf", eigen_solver="randomized", iterated_power=2).fit(X)
+
+
+# ---------------------------------------------------------------------------------- the way back
+
+
+def test_scikit_learns_inverse_is_kept():
+    X, new = rows(), rows(30, seed=1)
+    options = {"kernel": "rbf", "gamma": 0.3, "fit_inverse_transform": True, "alpha": 0.1}
+    model, peer = KernelPCA(3, **options).fit(X), decomposition.KernelPCA(3, **options).fit(X)
+    scores = peer.transform(new)
+    same = np.sign(np.sum(model.eigenvectors_ * peer.eigenvectors_, axis=0))
+    np.testing.assert_allclose(
+        model.inverse_transform(scores * same), peer.inverse_transform(scores), atol=1e-7
+    )
+    np.testing.assert_allclose(model.dual_coef_, peer.dual_coef_, atol=1e-6)
+
+
+def test_without_a_way_back_it_says_how_to_get_one():
+    X = rows()
+    model = KernelPCA(2, kernel="rbf").fit(X)
+    for method in (model.inverse_transform, model.denoise):
+        table = X[:, :2] if method == model.inverse_transform else X
+        with pytest.raises(NotFittedError, match="preimage='auto'"):
+            method(table)
+
+
+@pytest.mark.parametrize("way", ["fixed_point", "distance"])
+def test_the_linear_kernel_comes_back_like_pca(way):
+    X, new = rows(), rows(20, seed=1)
+    model, pca = KernelPCA(3, preimage=way).fit(X), PCA(3).fit(X)
+    expected = pca.inverse_transform(pca.transform(new))
+    tolerance = 1e-8 if way == "fixed_point" else 0.5
+    np.testing.assert_allclose(model.denoise(new), expected, atol=tolerance)
+    scores = model.transform(new)
+    if way == "fixed_point":
+        np.testing.assert_allclose(model.inverse_transform(scores), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("way", ["fixed_point", "learned", "distance"])
+@pytest.mark.parametrize("approximation", [None, "nystrom"])
+def test_points_of_a_curve_come_back_to_it(way, approximation):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 2 * np.pi, 400)
+    X = np.c_[np.cos(t), np.sin(t)] + 0.02 * rng.standard_normal((400, 2))
+    model = KernelPCA(
+        6,
+        kernel="rbf",
+        gamma=1.0,
+        preimage=way,
+        approximation=approximation,
+        n_landmarks=100 if approximation else None,
+        random_state=0,
+    ).fit(X)
+    s = rng.uniform(0, 2 * np.pi, 60)
+    circle = np.c_[np.cos(s), np.sin(s)]
+    back = model.inverse_transform(model.transform(circle))
+    assert np.sqrt(np.mean((back - circle) ** 2)) < 0.05
+    if way == "learned":  # the regression takes what it has not seen where the scores say
+        return
+    noisy = circle * (1 + 0.1 * rng.standard_normal((60, 1)))
+    clean = np.linalg.norm(model.denoise(noisy), axis=1)
+    assert np.std(clean) < 0.6 * np.std(np.linalg.norm(noisy, axis=1))
+
+
+def test_learned_serves_any_kernel():
+    X, new = rows(300, 3), rows(40, 3, seed=1)
+    for kernel in ("laplacian", lambda x, y: np.exp(-0.1 * np.abs(x - y).sum())):
+        model = KernelPCA(20, kernel=kernel, gamma=0.1, preimage="auto", random_state=0).fit(X)
+        back = model.inverse_transform(model.transform(new))
+        assert np.mean((back - new) ** 2) < 0.3 * new.var()
+
+
+def test_a_saved_model_comes_back_alike(tmp_path):
+    X = rows()
+    for options in (
+        {"preimage": "learned"},
+        {"preimage": "fixed_point"},
+        {"approximation": "nystrom", "n_landmarks": 30, "preimage": "auto"},
+    ):
+        model = KernelPCA(3, kernel="rbf", random_state=0, **options).fit(X)
+        eigenlens.save(model, tmp_path / "model.skops")
+        again = eigenlens.load(tmp_path / "model.skops")
+        np.testing.assert_array_equal(again.transform(X), model.transform(X))
+        np.testing.assert_array_equal(again.denoise(X), model.denoise(X))
