@@ -1,8 +1,15 @@
 import os
+import runpy
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+CAN_DRAW = find_spec("matplotlib") is not None
 
 # No deadline: the first example of a property may have to compile a loop.
 settings.register_profile("default", deadline=None, max_examples=50)
@@ -15,6 +22,28 @@ def many_threads():
     """Let BLAS and our pool have several threads, where ``make test`` leaves one to each worker."""
     with threadpool_limits(4):
         yield
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run an example as a user does; give its variables."""
+
+    def run(name, *arguments):
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+    return run
+
+
+@pytest.fixture
+def drawing(monkeypatch, tmp_path):
+    """Give the arguments that ask for a picture, and look at it at the end."""
+    if not CAN_DRAW:
+        yield ()
+        return
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    yield "--draw", tmp_path / "picture.png"
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 def pytest_collection_modifyitems(items):

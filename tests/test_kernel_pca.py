@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import linprog
 from sklearn import decomposition
 from sklearn.datasets import make_circles
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -229,13 +230,37 @@ def test_circles_are_separated_by_a_line():
     scores = KernelPCA(2, kernel="rbf", gamma=2.0).fit_transform(X)
     assert Perceptron(max_iter=20).fit(scores, y).score(scores, y) == 1.0
 
-    def custom(x, y):  # the lecture's x'y + |x|^2 |y|^2
+
+def separated(scores, y):
+    """Whether a line separates the scores of any two classes: some w, b with y (w'x + b) >= 1."""
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        some = (y == a) | (y == b)
+        rows = np.c_[scores[some] / scores.std(), np.ones(some.sum())]
+        sign = np.where(y[some] == a, 1.0, -1.0)
+        ones = np.ones(some.sum())
+        found = linprog(np.zeros(3), A_ub=-sign[:, None] * rows, b_ub=-ones, bounds=(None, None))
+        if not found.success:
+            return False
+    return True
+
+
+def test_the_rings_of_the_lecture_are_separated_by_lines():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 150)
+    t, r = rng.uniform(0, 2 * np.pi, 450), np.repeat([1.0, 2.8, 5.0], 150)
+    X = np.c_[r * np.cos(t), r * np.sin(t)] + 0.25 * rng.standard_normal((450, 2))
+    assert not separated(X, y)
+
+    def custom(x, y):  # of the features x_1, x_2 and |x|^2
         return x @ y + (x @ x) * (y @ y)
 
-    scores = KernelPCA(3, kernel=custom).fit_transform(X)
-    separating = [Perceptron(max_iter=50).fit(scores[:, [j]], y).score(scores[:, [j]], y)
-                  for j in range(3)]  # fmt: skip
-    assert max(separating) == 1.0
+    assert separated(KernelPCA(2, kernel=custom).fit_transform(X), y)
+    squares = (X**2).sum(axis=1)
+    K = X @ X.T + np.outer(squares, squares)
+    assert separated(KernelPCA(2, kernel="precomputed").fit_transform(K), y)
+    for gamma, right in ((0.01, False), (0.2, True), (2.0, False)):
+        scores = KernelPCA(2, kernel="rbf", gamma=gamma).fit_transform(X)
+        assert separated(scores, y) == right
 
 
 # -------------------------------------------------------------------------- kernels that are none
@@ -287,6 +312,24 @@ def test_a_matrix_that_is_not_symmetric_is_said_to_be_none():
             ValueError,
             "rows themselves",
         ),
+        (
+            {"kernel": "sigmoid", "approximation": "nystrom"},
+            rows(),
+            ValueError,
+            "positive definite",
+        ),
+        (
+            {"kernel": lambda x, y: -x @ y, "approximation": "nystrom"},
+            rows(20),
+            ValueError,
+            "positive definite",
+        ),
+        (
+            {"kernel": lambda x, y: np.abs(x - y).sum() + 1, "approximation": "nystrom"},
+            rows(20),
+            ValueError,
+            "positive definite",
+        ),
         ({"kernel": "precomputed", "gamma": "scale"}, np.eye(5), ValueError, "rows themselves"),
         ({"kernel": "laplacian", "preimage": "fixed_point"}, rows(), ValueError, "learned"),
         ({"preimage": "auto"}, sparse.csr_array(rows()), NotImplementedError, "toarray"),
@@ -305,11 +348,15 @@ def test_fewer_rows_than_components_are_said_to_be_few():
     assert model.transform(rows(6)).shape == (6, 6)
 
 
-@pytest.mark.parametrize("options", [{}, {"approximation": "nystrom"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"approximation": "nystrom"}, {"preimage": "learned"}, {"preimage": "auto"}]
+)
 def test_equal_rows_are_said_to_be_equal(options):
     with pytest.warns(UserWarning, match="equal in the feature space"):
         model = KernelPCA(2, kernel="rbf", **options).fit(np.ones((10, 3)))
     np.testing.assert_array_equal(model.transform(np.ones((4, 3))), 0.0)
+    if "preimage" in options:
+        np.testing.assert_allclose(model.denoise(np.ones((4, 3))), 1.0, atol=1e-12)
 
 
 def test_a_fit_cut_short_says_so():
@@ -390,6 +437,15 @@ def test_learned_serves_any_kernel():
         model = KernelPCA(20, kernel=kernel, gamma=0.1, preimage="auto", random_state=0).fit(X)
         back = model.inverse_transform(model.transform(new))
         assert np.mean((back - new) ** 2) < 0.3 * new.var()
+
+
+def test_many_rows_come_back_some_at_a_time(monkeypatch):
+    X = rows()
+    model = KernelPCA(3, kernel="rbf", gamma=0.1, preimage="fixed_point").fit(X)
+    whole = model.denoise(X), model.inverse_transform(model.transform(X))
+    monkeypatch.setattr("eigenlens.estimators.kernel_pca.CHUNK", 1)
+    np.testing.assert_allclose(model.denoise(X), whole[0], atol=1e-6)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), whole[1], atol=1e-6)
 
 
 def test_a_saved_model_comes_back_alike(tmp_path):

@@ -1,38 +1,8 @@
 """The examples of robust PCA: what each of them says it finds."""
 
-import runpy
-import sys
-from importlib.util import find_spec
-from pathlib import Path
-
 import numpy as np
 import pytest
 from real_data import real_file
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
-CAN_DRAW = find_spec("matplotlib") is not None
-
-
-@pytest.fixture
-def run(monkeypatch):
-    """Run an example as a user does; give its variables."""
-
-    def run(name, *arguments):
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
-        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
-
-    return run
-
-
-@pytest.fixture
-def drawing(monkeypatch, tmp_path):
-    """Give the arguments that ask for a picture, and look at it at the end."""
-    if not CAN_DRAW:
-        yield ()
-        return
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    yield "--draw", tmp_path / "picture.png"
-    assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 def test_a_video_is_taken_apart_exactly(run, drawing):

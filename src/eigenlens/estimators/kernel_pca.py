@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._base import Estimator
 from .._compat import Interval, RealNotInt, StrOptions
+from ..ops import threads
 from ..ops.finite import NonFiniteError
 from ..ops.half import Centred
 from ..ops.kernels import (
@@ -46,6 +47,7 @@ TOL = 1e-11  # eigen-residual for tol=0
 SAMPLE = 1000  # rows that settle gamma='median'
 LANDMARKS = 100  # for each component, if not told otherwise,
 FEWEST = 1000  # but no fewer than these
+CHUNK = 1 << 23  # coefficients of pre-images that are in memory at a time
 ASYMMETRY = 1e-8  # of the largest entry of a kernel matrix
 
 
@@ -360,6 +362,11 @@ class KernelPCA(Estimator):
                     f"kernel='precomputed' needs the square matrix of the kernel between all rows, "
                     f"not one of shape {X.shape}. Give the table itself with another kernel."
                 )
+        if self.approximation and self.kernel == "sigmoid":
+            raise ValueError(
+                "approximation needs a kernel that is positive definite, and 'sigmoid' is not. "
+                "Take another kernel, or approximation=None."
+            )
         if sparse.issparse(X) and (self.fit_inverse_transform or self.preimage):
             raise NotImplementedError(
                 "Inverse transform not implemented for sparse matrices! Take X.toarray(), or "
@@ -610,7 +617,15 @@ class KernelPCA(Estimator):
             self.X_transformed_fit_ = scores
 
     def _preimages(self, scores: NDArray, start: NDArray | None) -> tuple[NDArray, NDArray]:
-        """Return pre-images of these scores, and how each search ended."""
+        """Return pre-images of these scores, and how each search ended: some rows at a time."""
+        parts = [
+            self._preimages_of(scores[rows], None if start is None else start[rows])
+            for rows in threads.spans(len(scores), max(64, CHUNK // len(self.axes_.centre)))
+        ]
+        found, status = zip(*parts, strict=True)
+        return np.concatenate(found), np.concatenate(status)
+
+    def _preimages_of(self, scores: NDArray, start: NDArray | None) -> tuple[NDArray, NDArray]:
         way, kernel = self._way_back, self._kernel(self.X_fit_)
         status = np.full(len(scores), preimage.CONVERGED)
         if way == "learned":

@@ -25,6 +25,11 @@ __all__ = ["Factor", "pivoted_cholesky"]
 
 BLOCK = 128  # pivots that are drawn at a time
 ROWS = 1024  # of a block of work
+INDEFINITE = (
+    "The kernel is not positive definite, so landmarks cannot be chosen by Cholesky. Take another "
+    "kernel, or no approximation."
+)
+BELOW = 1e-4  # of the largest entry of the diagonal: so far below zero is not rounding
 EXHAUSTED = 64.0  # roundings of the trace: less is nothing
 
 
@@ -69,6 +74,9 @@ def pivoted_cholesky(
     trace = float(left.sum())
     if not np.isfinite(trace):
         raise NonFiniteError
+    if left.min() < 0:
+        raise ValueError(INDEFINITE)
+    least = -BELOW * float(left.max())
     F = np.empty((n, most), dtype, order="F")  # memory that is not reached is never taken
     pivots = np.empty(0, np.int64)
     nothing = max(tol, EXHAUSTED * float(np.finfo(dtype).eps)) * trace
@@ -79,8 +87,11 @@ def pivoted_cholesky(
         H = kernel.between(X[drawn], X[drawn]) - G @ G.T
         kept = _kept(H, left[drawn], rng)
         new = drawn[kept]
-        L = scipy.linalg.cholesky(H[np.ix_(kept, kept)], lower=True, check_finite=False)
-        _extend(kernel, X, F, k, new, L, left)
+        try:
+            L = scipy.linalg.cholesky(H[np.ix_(kept, kept)], lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            raise ValueError(INDEFINITE) from None
+        _extend(kernel, X, F, k, new, L, left, least)
         pivots = np.concatenate([pivots, new])
         left[pivots] = 0.0
     return Factor(pivots, F[:, : len(pivots)], trace, float(left.sum()))
@@ -100,9 +111,19 @@ def _kept(H: NDArray, drawn_by: NDArray, rng: np.random.Generator) -> NDArray:
 
 
 def _extend(
-    kernel: Kernel, X: Any, F: NDArray, k: int, new: NDArray, L: NDArray, left: NDArray
+    kernel: Kernel,
+    X: Any,
+    F: NDArray,
+    k: int,
+    new: NDArray,
+    L: NDArray,
+    left: NDArray,
+    least: float,
 ) -> None:
-    """Add the columns of the new pivots to F, and take them off the diagonal that is left."""
+    """Add the columns of the new pivots to F, and take them off the diagonal that is left.
+
+    Raises where that would fall below `least`.
+    """
     origin = kernel.origin(X[new])
     B, known = kernel.ready(X[new], origin), F[new, :k]
     blocks = threads.spans(len(F), ROWS)
@@ -113,6 +134,9 @@ def _extend(
         G -= F[rows, :k] @ known.T
         G = scipy.linalg.solve_triangular(L, G.T, lower=True, overwrite_b=True, check_finite=False)
         F[rows, k : k + len(new)] = G.T
-        left[rows] = np.maximum(left[rows] - np.einsum("ij,ij->j", G, G), 0.0)
+        rest = left[rows] - np.einsum("ij,ij->j", G, G)
+        if rest.min() < least:
+            raise ValueError(INDEFINITE)
+        left[rows] = np.maximum(rest, 0.0)
 
     threads.run(part, len(blocks))

@@ -26,6 +26,7 @@ __all__ = ["Learned", "learn"]
 
 WIDTHS = np.geomspace(0.03, 10.0, 6)  # of gamma, in units of 1 / the median of squared distances
 ALPHAS = np.geomspace(1e-9, 10.0, 13)  # in units of the largest eigenvalue
+MOST = 20_000  # rows: with so few columns, more add little
 TRIAL = 500  # rows that choose the width
 COLUMNS = 300  # of the factor, at most
 LEFT = 1e-6  # of the trace, by the factor
@@ -49,14 +50,21 @@ class Learned:
 
 def learn(scores: NDArray, X: NDArray, *, rng: np.random.Generator) -> Learned:
     """Return the map from `scores` to the rows of `X` that predicts rows left out best."""
-    sample = rng.permutation(len(X))[:TRIAL]
-    sample.sort()
-    unit = 1 / (median_square(scores[sample]) or 1.0)
+    if len(X) > MOST:
+        some = np.sort(rng.permutation(len(X))[:MOST])
+        scores, X = scores[some], X[some]
+    sample = np.sort(rng.permutation(len(X))[:TRIAL])
+    gammas = WIDTHS / (median_square(scores[sample]) or 1.0)
+    seeds = rng.integers(2**63, size=len(gammas))
+
+    def trial(i: int) -> Learned:
+        return _fit(scores[sample], X[sample], gammas[i], np.random.default_rng(seeds[i]))
+
+    best = min(threads.run(trial, len(gammas)), key=lambda fit: fit.error)
     if len(sample) == len(X):
-        return min((_fit(scores, X, w * unit, rng) for w in WIDTHS), key=lambda fit: fit.error)
-    trials = [_fit(scores[sample], X[sample], w * unit, rng) for w in WIDTHS]
-    best = min(trials, key=lambda fit: fit.error)
-    return _fit(scores, X, best.gamma, rng)
+        return best
+    with threads.serial_blas():
+        return _fit(scores, X, best.gamma, rng)
 
 
 def _fit(scores: NDArray, X: NDArray, gamma: float, rng: np.random.Generator) -> Learned:
@@ -69,7 +77,7 @@ def _fit(scores: NDArray, X: NDArray, gamma: float, rng: np.random.Generator) ->
     # from X and from 1 they would be rounding where the fit is nearly perfect
     beyond, squares = X - mean - U @ across, U**2
     free = np.maximum(1 - 1 / len(X) - squares.sum(axis=1), 0.0)
-    alphas = ALPHAS * values.max()
+    alphas = ALPHAS * values.max(initial=0.0)
 
     def error(i: int) -> float:
         shrunk = alphas[i] / (values + alphas[i])
@@ -96,5 +104,5 @@ def _principal(factor: Factor) -> tuple[NDArray, NDArray, NDArray]:
     middle = factor.F.mean(axis=0)
     C = factor.F - middle
     values, Q = np.linalg.eigh(C.T @ C)
-    some = values > 1e-14 * values[-1]
+    some = values > 1e-14 * max(values[-1], 1e-14)
     return middle, values[some], Q[:, some]
