@@ -126,10 +126,12 @@ class KernelPCA(Estimator):
         Of the centred kernel matrix, in falling order.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
         Scores of the rows over the root of the eigenvalue; the largest entry of each is positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variances of the scores: eigenvalues over n_samples - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        Eigenvalues as fractions of the trace; for landmarks, a lower bound of them.
+        The same as fractions of the total variance; for landmarks, a lower bound of them.
     total_variance_ : float
-        Trace of the centred kernel matrix; for landmarks, an upper bound of it.
+        Of the rows in the feature space; for landmarks, an upper bound of it.
     smallest_eigenvalue_ : float
         Where the kernel need not be positive definite, or all eigenvalues were found: below zero if
         it is not.

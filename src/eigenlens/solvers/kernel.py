@@ -114,8 +114,9 @@ class Expansion(Solution):
     axes : Axes
         On all rows, or those of `landmarks`.
     total_variance : float
-        Trace of the centred kernel; for landmarks, a bound above.
-    explained_variance_ratio : ndarray of shape (k,)
+        Trace of the centred kernel over n - 1; for landmarks, a bound above.
+    explained_variance, explained_variance_ratio : ndarray of shape (k,)
+        Eigenvalues over n - 1, and as shares of the trace.
     smallest_eigenvalue : float or None
         If it was looked for: below zero for kernels that are not positive definite.
     landmarks : ndarray of shape (m,) or None
@@ -126,6 +127,7 @@ class Expansion(Solution):
     eigenvectors: NDArray
     axes: Axes
     total_variance: float
+    explained_variance: NDArray
     explained_variance_ratio: NDArray
     smallest_eigenvalue: float | None = None
     landmarks: NDArray | None = None
@@ -142,6 +144,7 @@ class Expansion(Solution):
             eigenvalues=self.eigenvalues[:k],
             eigenvectors=self.eigenvectors[:, :k],
             axes=self.axes.first(k),
+            explained_variance=self.explained_variance[:k],
             explained_variance_ratio=self.explained_variance_ratio[:k],
         )
 
@@ -248,14 +251,22 @@ def solve(
         eigenvalues=values,
         eigenvectors=U,
         axes=axes,
-        total_variance=K.trace,
-        explained_variance_ratio=values / K.trace if K.trace > 0 else np.zeros(k),
+        **_variances(values, K.trace, K.dim),
         smallest_eigenvalue=least,
         n_iter=pairs.steps,
         converged=certificate.holds,
         objective_history=pairs.history,
         certificate=certificate,
     )
+
+
+def _variances(values: NDArray, trace: float, n: int) -> dict[str, Any]:
+    """Return what the eigenvalues say about n rows."""
+    return {
+        "total_variance": trace / (n - 1),
+        "explained_variance": values / (n - 1),
+        "explained_variance_ratio": values / trace if trace > 0 else np.zeros(len(values)),
+    }
 
 
 def _whole(K: Centred) -> Pairs:
@@ -338,8 +349,7 @@ def nystrom(
         eigenvalues=values,
         eigenvectors=np.divide(scores, roots, out=np.zeros_like(scores), where=roots > 0),
         axes=axes,
-        total_variance=total,
-        explained_variance_ratio=values / total if total > 0 else np.zeros(k),
+        **_variances(values, total, X.shape[0]),
         landmarks=factor.pivots,
         certificate=Certificate(ADDED, missed, tol or 1.0),
     )
