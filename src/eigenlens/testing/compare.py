@@ -14,7 +14,9 @@ from ..measure.align import align
 
 __all__ = ["compare", "difference", "fitted"]
 
-HOW_FOUND = frozenset({"solver_", "n_iter_", "objective_history_", "certificate_", "axes_"})
+HOW_FOUND = frozenset(
+    {"solver_", "n_iter_", "objective_history_", "certificate_", "axes_", "X_fit_"}
+)
 """Attributes that tell how an answer was found or is kept, and may differ between equal answers."""
 
 PER_COMPONENT = frozenset({"explained_variance_", "explained_variance_ratio_", "singular_values_"})
