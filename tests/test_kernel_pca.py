@@ -462,3 +462,157 @@ def test_a_saved_model_comes_back_alike(tmp_path):
         again = eigenlens.load(tmp_path / "model.skops")
         np.testing.assert_array_equal(again.transform(X), model.transform(X))
         np.testing.assert_array_equal(again.denoise(X), model.denoise(X))
+
+
+# ------------------------------------------------------------------------- rows of every kind
+
+
+def outlying(size, n=200):
+    """Draw rows of which one is far from all others."""
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    return np.vstack([X, [[size, 0, 0]]])
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sparse_rows_for_a_dense_fit(kernel, form):
+    X = rows()
+    model = KernelPCA(2, kernel=kernel, preimage="auto", **KERNELS[kernel]).fit(X)
+    np.testing.assert_allclose(model.transform(form(X)), model.transform(X), atol=1e-9)
+    np.testing.assert_allclose(model.denoise(form(X)), model.denoise(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern"])
+@pytest.mark.parametrize("size", [1e6, 1e8, 1e10])
+def test_an_outlier_costs_no_digits(kernel, size):
+    X = outlying(size)
+    near = KernelPCA(3, kernel=kernel, gamma=1.0).fit(outlying(1e4))
+    far = KernelPCA(3, kernel=kernel, gamma=1.0).fit(X)
+    np.testing.assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-10)
+    some = KernelPCA(
+        3, kernel=kernel, gamma=1.0, approximation="nystrom", n_landmarks=201, random_state=0
+    ).fit(X)
+    np.testing.assert_allclose(some.eigenvalues_, near.eigenvalues_, rtol=1e-6)
+
+
+def test_narrow_kernels_of_far_rows_have_a_diagonal_of_ones():
+    X = 1e3 * rows(50, 3)
+    model = KernelPCA(2, kernel="rbf", gamma=1e10).fit(X)
+    assert model.total_variance_ == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_learned_pre_images_of_awkward_scores(seed):
+    rng = np.random.default_rng(seed)
+    binary = rng.integers(0, 2, (200, 1)).astype(float)
+    for X, options in (
+        (outlying(1e6)[:, :2], {}),
+        (100 * rng.standard_normal((200, 6)), {"kernel": "laplacian"}),
+        (binary, {}),
+        (binary + 1, {"kernel": "rbf"}),
+    ):
+        model = KernelPCA(1, preimage="learned", random_state=seed, **options).fit(X)
+        assert np.isfinite(model.inverse_transform(model.transform(X))).all()
+    np.testing.assert_allclose(model.denoise(binary + 1), binary + 1, atol=0.01)
+
+
+def test_the_median_of_mostly_equal_rows_is_not_rounding():
+    X = np.vstack([np.zeros((150, 3)), 1e4 * rows(20, 3)])
+    gammas = [
+        KernelPCA(2, kernel="rbf", gamma="median", random_state=0).fit(X + shift).gamma_
+        for shift in (0.0, 0.1, 1.0, 3.3)
+    ]
+    np.testing.assert_allclose(gammas, gammas[0], rtol=1e-6)
+    assert gammas[0] < 1e-6
+
+
+@pytest.mark.parametrize("options", [{"kernel": "cosine"}, {"kernel": "poly", "degree": 2}])
+def test_distances_that_a_kernel_does_not_tell(options):
+    with pytest.raises(ValueError, match="Take 'fixed_point'"):
+        KernelPCA(2, preimage="distance", **options).fit(rows())
+
+
+def test_far_rows_come_back_whole_with_a_linear_kernel():
+    X = rows()
+    model, pca = KernelPCA(2, preimage="auto").fit(X), PCA(2).fit(X)
+    far = np.array([[0, 0, 1e4, 0, 0], [1e9, 0, 0, 0, 1e9]])
+    found, status = model.denoise(far, return_status=True)
+    np.testing.assert_allclose(found, pca.inverse_transform(pca.transform(far)), rtol=1e-7)
+    assert (status == "converged").all()
+
+
+def test_an_outlier_does_not_stop_the_search():
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 2 * np.pi, 200)
+    ring = np.c_[np.cos(t), np.sin(t)] * (1 + 0.1 * rng.standard_normal((200, 1)))
+    options = {"kernel": "rbf", "gamma": 1.0, "preimage": "auto"}
+    alone = KernelPCA(7, **options).fit(ring).denoise(ring)
+    model = KernelPCA(8, **options).fit(np.vstack([ring, [[1e8, 0.0]]]))
+    np.testing.assert_allclose(model.denoise(ring), alone, atol=0.1)
+    assert np.abs(alone - ring).max() > 0.15
+
+
+def test_scores_of_single_precision_whose_squares_it_cannot_hold():
+    X = (1e18 * rows()).astype(np.float32)
+    model = KernelPCA(2)
+    scores = model.fit_transform(X)
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores, model.transform(X), rtol=1e-4, atol=1e14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_landmarks_of_rows_with_a_large_mean(dtype):
+    X = (rows() + 1000).astype(dtype)
+    exact = KernelPCA(2).fit(X)
+    model = KernelPCA(2, approximation="nystrom", random_state=0).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
+    same_up_to_sign(model.transform(X), exact.transform(X), atol=1e-2)
+
+
+def test_too_few_landmarks_are_said_to_be_few():
+    X = rows()
+    options = {"kernel": "rbf", "approximation": "nystrom", "n_landmarks": 4, "random_state": 0}
+    with pytest.warns(UserWarning, match="4 landmarks give 4 components, not n_components=10"):
+        assert KernelPCA(10, **options).fit_transform(X).shape == (120, 4)
+    with pytest.warns(UserWarning, match=r"of the variance, not n_components=0\.99"):
+        KernelPCA(0.99, **options).fit(X)
+
+
+def test_images_that_are_all_zero():
+    for kernel in ("linear", "cosine"):
+        with pytest.warns(UserWarning, match="equal in the feature space"):
+            model = KernelPCA(2, kernel=kernel, approximation="nystrom").fit(np.zeros((20, 3)))
+        assert model.transform(np.zeros((4, 3))).shape == (4, 2)
+
+
+def test_a_negative_definite_matrix_has_no_components():
+    X = rows(60, 3)
+    with pytest.raises(ValueError, match="significant negative eigenvalues"):
+        KernelPCA(60, kernel="precomputed").fit(-X @ X.T)
+
+
+def test_rounding_does_not_make_a_kernel_indefinite():
+    X = rows()
+    KernelPCA(3, kernel="cosine").fit(X + 1e6)  # warnings are errors here
+    KernelPCA(3, kernel="rbf", gamma=1e-15).fit(X)
+    KernelPCA(3, kernel="poly").fit(X + 1e5)
+
+
+def test_shares_of_a_kernel_that_is_not_definite_add_up_to_one():
+    with pytest.warns(UserWarning, match="not positive definite"):
+        model = KernelPCA(kernel="sigmoid", gamma=1.0).fit(rows(100, 3))
+    assert model.explained_variance_ratio_.sum() == pytest.approx(1.0)
+    with pytest.warns(UserWarning, match="not positive definite"):
+        part = KernelPCA(0.9, kernel="sigmoid", gamma=1.0).fit(rows(100, 3))
+    assert part.explained_variance_ratio_.sum() > 0.9
+
+
+def test_a_kernel_that_is_not_a_number_for_some_rows():
+    with pytest.raises(ValueError, match="gives NaN or inf"):
+        KernelPCA(
+            2, kernel="poly", degree=1.5, coef0=0, approximation="nystrom", random_state=0
+        ).fit(rows())
+
+
+def test_huge_rows_converge():
+    assert KernelPCA(2).fit(1e120 * rows()).converged_

@@ -189,12 +189,16 @@ def test_a_width_that_takes_noise_off():
         ({"n_components": 25}, "n_components=25"),
         ({"gammas": [0.0]}, "positive"),
         ({"noise": -1.0}, "noise=-1.0"),
+        ({"noise": np.inf}, "noise=inf"),
+        ({"gammas": [np.inf, 1.0]}, "positive"),
+        ({"n_components": 1.5}, "n_components=1.5"),
+        ({"X": np.ones((30, 2))}, "equal"),
     ],
 )
 def test_bad_choices_of_a_width(options, words):
     X = np.random.default_rng(0).standard_normal((30, 2))
     with pytest.raises(ValueError, match=words):
-        kernel_width(X, **({"n_components": 2} | options))
+        kernel_width(**({"X": X, "n_components": 2} | options))
 
 
 # --------------------------------------------------------------------------- the lecture's clusters

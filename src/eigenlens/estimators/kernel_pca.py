@@ -27,6 +27,7 @@ from ..ops.kernels import (
     Linear,
     Matern,
     Polynomial,
+    Radial,
     Rbf,
     Tanh,
     median_square,
@@ -117,7 +118,8 @@ class KernelPCA(Estimator):
         minimises the distance to the image, by means of the rows whose weights follow it, for rbf,
         matern, poly, sigmoid, cosine and linear. 'learned' is a regression from scores to rows, for
         any kernel, with a width of its own and a ridge chosen by leaving rows out. 'distance'
-        places a point by its distances to ten neighbours. 'auto': 'fixed_point' where there is one,
+        places a point by its distances to ten neighbours, for rbf, matern, linear, sigmoid and
+        poly of odd degree. 'auto': 'fixed_point' where there is one,
         else 'learned'. None: none, or that of `fit_inverse_transform`.
 
     Attributes
@@ -287,6 +289,9 @@ class KernelPCA(Estimator):
     ) -> Expansion:
         self._require_suited(X)
         self.gamma_ = self._width(X, rng)
+        self._shift = None
+        if self.kernel == "linear" and not sparse.issparse(X):
+            self._shift = X.mean(axis=0, dtype=np.float64)  # which centring takes off again
         n, k = X.shape[0], self.n_components
         if isinstance(k, Integral) and k > n:
             warnings.warn(
@@ -306,6 +311,7 @@ class KernelPCA(Estimator):
             self._explain_kernel(X)
             raise
         found = self._without_zeros(found)
+        self._warn_of_few(found, k)
         self._learn(found, X, rng)
         return found
 
@@ -315,7 +321,7 @@ class KernelPCA(Estimator):
         if self.kernel == "precomputed":
             K = Centred.of_matrix(_symmetric(X))
         else:
-            K = Centred.of_points(self._kernel(X), X)
+            K = Centred.of_points(self._kernel(), X)
         solver = choose_solver(X.shape[0], k) if self.eigen_solver == "auto" else self.eigen_solver
         budget = self.max_iter
         if solver == "randomized" and self.iterated_power != "auto":
@@ -324,7 +330,7 @@ class KernelPCA(Estimator):
             K,
             rank,
             solver=solver,
-            definite=self.kernel in ("linear", "rbf", "matern", "laplacian", "cosine"),
+            definite=self._definite,
             rng=rng,
             tol=self.tol or TOL,
             max_steps=budget,
@@ -340,9 +346,26 @@ class KernelPCA(Estimator):
             most, tol = int(asked), 0.0
         else:
             most, tol = n, float(asked)
+        kernel = self._kernel()
+        # numbers of other kernels may be large beside their variance
+        dtype = X.dtype if isinstance(kernel, Radial) else np.dtype(np.float64)
         return kernel_solver.nystrom(
-            self._kernel(X), X, rank, most=min(most, n), tol=tol, rng=rng, dtype=X.dtype
+            kernel, X, rank, most=min(most, n), tol=tol, rng=rng, dtype=dtype
         )
+
+    def _warn_of_few(self, found: Expansion, k: Any) -> None:
+        """Say so if landmarks cannot give what was asked for."""
+        if not self.approximation or k is None or not found.total_variance:
+            return
+        reached = len(found.eigenvalues) if k >= 1 else found.explained_variance_ratio.sum()
+        if reached < k and not self.remove_zero_eig:
+            what = f"{reached} components" if k >= 1 else f"{reached:.0%} of the variance"
+            warnings.warn(
+                f"{len(found.axes.centre)} landmarks give {what}, not n_components={k}. Raise "
+                "n_landmarks, or ask for less.",
+                UserWarning,
+                stacklevel=8,
+            )
 
     def _require_suited(self, X: Any) -> None:
         """Raise unless what is asked for can be had of such an X."""
@@ -374,6 +397,12 @@ class KernelPCA(Estimator):
                 "Inverse transform not implemented for sparse matrices! Take X.toarray(), or "
                 "neither preimage nor fit_inverse_transform."
             )
+        odd = self.kernel not in ("poly", "polynomial") or self.degree % 2 == 1
+        if self.preimage == "distance" and (self.kernel == "cosine" or not odd):
+            raise ValueError(
+                "preimage='distance' needs a kernel that tells how far points are from each other: "
+                "'cosine' and 'poly' of a degree that is not odd do not. Take 'fixed_point'."
+            )
         if self.preimage in ("fixed_point", "distance") and not self._smooth:
             raise ValueError(
                 f"preimage={self.preimage!r} needs a kernel of distances or products, not "
@@ -392,9 +421,11 @@ class KernelPCA(Estimator):
                 "none. Leave gamma as it is."
             )
         if self.gamma == "scale":
-            mean = float(X.mean())
-            square = float((X.multiply(X) if sparse.issparse(X) else X * X).mean())
-            found = X.shape[1] * (square - mean**2 if sparse.issparse(X) else float(np.var(X)))
+            if sparse.issparse(X):
+                variance = float(X.multiply(X).mean()) - float(X.mean()) ** 2
+            else:
+                variance = float(np.var(X, dtype=np.float64))
+            found = X.shape[1] * variance
         else:
             sample = X[np.sort(rng.permutation(X.shape[0])[:SAMPLE])]
             found = median_square(sample)
@@ -402,17 +433,15 @@ class KernelPCA(Estimator):
             raise NonFiniteError
         return 1 / found if found > 0 else 1.0
 
-    def _kernel(self, points: Any = None) -> Kernel:
-        """Return the kernel with its parameters; between such points, if it is one of rows."""
+    def _kernel(self, *, of_scores: bool = False) -> Kernel:
+        """Return the kernel with its parameters, between rows, or between scores."""
         name = "poly" if self.kernel == "polynomial" else self.kernel
         if name == "rbf":
             return Rbf(self.gamma_)
         if name == "matern":
             return Matern(self.gamma_)
         if name == "linear":
-            # axes on all rows have weights that add up to zero, so that a shift changes nothing
-            free = points is not None and not (self.approximation or sparse.issparse(points))
-            return Linear(points.mean(axis=0, dtype=np.float64) if free else None)
+            return Linear(None if of_scores else self._shift)
         if name == "poly":
             return Polynomial(self.gamma_, self.degree, self.coef0)
         if name == "sigmoid":
@@ -424,6 +453,13 @@ class KernelPCA(Estimator):
         else:
             params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
         return Function(partial(pairwise_kernels, metric=name, filter_params=True, **params))
+
+    @property
+    def _definite(self) -> bool:
+        """Whether the kernel is known to be positive semi-definite."""
+        if self.kernel in ("poly", "polynomial"):
+            return float(self.degree).is_integer() and self.coef0 >= 0
+        return self.kernel in ("linear", "rbf", "matern", "laplacian", "cosine", "chi2")
 
     @property
     def _smooth(self) -> bool:
@@ -447,14 +483,7 @@ class KernelPCA(Estimator):
         values, largest = found.eigenvalues, float(found.eigenvalues.max(initial=0.0))
         least = found.smallest_eigenvalue or 0.0
         positive = int(np.sum(values > 0))
-        if not positive:
-            warnings.warn(
-                "All rows of X are equal in the feature space of the kernel: there is no variance "
-                "to explain. Check X, and gamma.",
-                UserWarning,
-                stacklevel=8,
-            )
-        elif least < -NEGATIVE * largest:
+        if least < -NEGATIVE * largest:
             if self.n_components is not None and values.min() < 0:
                 raise ValueError(
                     "There are significant negative eigenvalues: the kernel is not positive "
@@ -468,12 +497,20 @@ class KernelPCA(Estimator):
                 UserWarning,
                 stacklevel=8,
             )
+        elif not positive:
+            warnings.warn(
+                "All rows of X are equal in the feature space of the kernel: there is no variance "
+                "to explain. Check X, and gamma.",
+                UserWarning,
+                stacklevel=8,
+            )
         if self.remove_zero_eig or self.n_components is None:
             return found.first(positive)
         return found
 
     def _store(self, solution: Any, X: Any) -> None:
-        super()._store(solution, X)
+        with np.errstate(over="ignore"):  # of eigenvalues, which are squares of scores
+            super()._store(solution, X)
         self.X_fit_ = X.copy() if self.copy_X and solution.landmarks is None else X
         if solution.landmarks is not None:
             self.landmarks_ = solution.landmarks
@@ -492,8 +529,11 @@ class KernelPCA(Estimator):
         ndarray of shape (n_samples, n_components)
         """
         self.fit(X, y)
-        scores: NDArray = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        return scores
+        if hasattr(self, "landmarks_"):
+            scores: NDArray = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+        else:
+            scores = self.axes_.scores  # of float64: eigenvalues may be too large for the others
+        return scores.astype(self.eigenvectors_.dtype)
 
     def _asked_to_converge(self) -> bool:
         return self.iterated_power == "auto" or self.solver_ != "randomized"
@@ -518,7 +558,7 @@ class KernelPCA(Estimator):
     def _scores(self, X: Any) -> NDArray:
         if self.kernel == "precomputed":
             return X.astype(np.float64, copy=False) @ self.axes_.weights - self.axes_.offset
-        return self.axes_.project(self._kernel(self.X_fit_), X, self.X_fit_)
+        return self.axes_.project(self._kernel(), X, self.X_fit_)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return rows whose images are near to the points of the feature space with scores `X`.
@@ -535,7 +575,7 @@ class KernelPCA(Estimator):
         if self.preimage:
             found, _ = self._preimages(scores, None)
         elif self.fit_inverse_transform:
-            kernel = self._kernel()
+            kernel = self._kernel(of_scores=True)
             found = kernel.combine(scores, self.X_transformed_fit_, self.dual_coef_)
         else:
             raise NotFittedError(
@@ -565,6 +605,7 @@ class KernelPCA(Estimator):
             before the tolerance. Always 'converged' where nothing is searched for.
         """
         rows = self._fitted(X)
+        rows = rows.toarray() if sparse.issparse(rows) else rows
         if not self.preimage:
             raise NotFittedError("denoise needs a pre-image. Fit again with preimage='auto'.")
         found, status = self._preimages(self._scores(rows), rows)
@@ -595,7 +636,7 @@ class KernelPCA(Estimator):
             )
         begin = row[0] if start is None else self._fitted(np.asarray(start, np.float64)[None])[0]
         g = self.axes_.coefficients(self._scores(row))[0]
-        return preimage.path(self._kernel(self.X_fit_), self.X_fit_, g, begin, n_steps)
+        return preimage.path(self._kernel(), self.X_fit_, g, begin, n_steps)
 
     # --------------------------------------------------------------------------------- pre-images
 
@@ -612,7 +653,7 @@ class KernelPCA(Estimator):
             if self._way_back == "learned":
                 self.learned_ = learn(scores, X, rng=rng)
         elif self.fit_inverse_transform:
-            K = self._kernel().between(scores, scores)
+            K = self._kernel(of_scores=True).between(scores, scores)
             K.flat[:: len(K) + 1] += self.alpha
             rows = X.astype(np.float64, copy=False)
             self.dual_coef_ = scipy.linalg.solve(K, rows, assume_a="pos", overwrite_a=True)
@@ -628,7 +669,7 @@ class KernelPCA(Estimator):
         return np.concatenate(found), np.concatenate(status)
 
     def _preimages_of(self, scores: NDArray, start: NDArray | None) -> tuple[NDArray, NDArray]:
-        way, kernel = self._way_back, self._kernel(self.X_fit_)
+        way, kernel = self._way_back, self._kernel()
         status = np.full(len(scores), preimage.CONVERGED)
         if way == "learned":
             learned: Learned = self.learned_
@@ -654,9 +695,10 @@ class KernelPCA(Estimator):
 def _symmetric(K: Any) -> NDArray:
     """Return the kernel matrix, symmetric: its own half if it is, else the mean of both."""
     full = K.toarray() if sparse.issparse(K) else K
+    allowed = max(ASYMMETRY, 16 * float(np.finfo(K.dtype).eps))
     full = full.astype(np.float64, copy=False)
     largest = float(np.abs(full).max())
-    if np.isfinite(largest) and np.abs(full - full.T).max() > ASYMMETRY * largest:
+    if np.isfinite(largest) and np.abs(full - full.T).max() > allowed * largest:
         warnings.warn(
             "The precomputed kernel matrix is not symmetric: the mean of it and its transpose is "
             "taken. Check how it was made.",

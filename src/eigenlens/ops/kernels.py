@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 ROWS, COLUMNS = 256, 512  # of a tile: 1 MB
+SAMPLE = 1000  # rows that settle an origin
+ROUNDINGS = 64.0  # of squares, by which distances may be off
+SINGLE = 16  # rows of a function of two tables, for the diagonal
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,11 @@ class Kernel(ABC):
     def diagonal(self, X: Any) -> NDArray:
         """Return the kernel of each row of `X` with itself."""
 
-    def between(self, X: Any, Y: Any, dtype: Any = np.float64) -> NDArray:
+    def between(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel between the rows of `X` and those of `Y`."""
         origin = self.origin(Y)
         B = self.ready(Y, origin)
-        K = np.empty((X.shape[0], len(B)), dtype)
+        K = np.empty((X.shape[0], len(B)))
         rows, columns = threads.spans(X.shape[0], ROWS), threads.spans(len(B), COLUMNS)
 
         def part(i: int) -> None:
@@ -124,10 +127,18 @@ def squares_of(rows: Any) -> NDArray:
 
 
 def median_square(X: Any) -> float:
-    """Return the median of squared distances between rows."""
+    """Return the median of squared distances between rows; if that is zero, of those that are not.
+
+    Zero if all are. What rounding explains counts as zero.
+    """
     unit = Rbf(1.0)
     points = unit.ready(X, unit.origin(X))
-    return float(np.median(unit.arguments(points, points)[np.triu_indices(len(points), 1)]))
+    apart = unit.arguments(points, points)[np.triu_indices(len(points), 1)]
+    nothing = ROUNDINGS * np.finfo(np.float64).eps * float(points.squares.max())
+    some = apart > nothing
+    if 2 * some.sum() > len(apart):
+        return float(np.median(apart))
+    return float(np.median(apart[some])) if some.any() else 0.0
 
 
 # ----------------------------------------------------------------------------------------- radial
@@ -150,11 +161,17 @@ class Radial(Kernel):
         """Return where f is `k`, for 0 < k <= 1."""
 
     def origin(self, X: Any) -> NDArray | None:
-        return None if sparse.issparse(X) else X.mean(axis=0, dtype=np.float64)
+        """Return the median of some rows, which is near to most, wherever the others are."""
+        if sparse.issparse(X):
+            return None
+        some: NDArray = X[:: -(-len(X) // SAMPLE)].astype(np.float64)
+        return np.median(some, axis=0)
 
     def ready(self, X: Any, origin: NDArray | None = None) -> Points:
-        rows = X.astype(np.float64) if sparse.issparse(X) else dense(X)
-        rows = rows if origin is None else rows - origin
+        if origin is None:
+            rows = X.astype(np.float64) if sparse.issparse(X) else dense(X)
+        else:
+            rows = dense(X) - origin
         return Points(rows, self.gamma * squares_of(rows))
 
     def arguments(self, A: Points, B: Points) -> NDArray:
@@ -321,5 +338,5 @@ class Function(Kernel):
         return np.asarray(self.function(A.rows, B.rows), dtype=np.float64)
 
     def diagonal(self, X: Any) -> NDArray:
-        single = (self.function(X[i : i + 1], X[i : i + 1]) for i in range(X.shape[0]))
-        return np.array([float(np.asarray(k).item()) for k in single])
+        blocks = (X[rows] for rows in threads.spans(X.shape[0], SINGLE))
+        return np.concatenate([np.diagonal(self.function(block, block)) for block in blocks])

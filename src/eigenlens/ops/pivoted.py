@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from . import threads
 from .finite import NonFiniteError
-from .kernels import Kernel
+from .kernels import Kernel, Radial
 
 __all__ = ["Factor", "pivoted_cholesky"]
 
@@ -76,7 +76,8 @@ def pivoted_cholesky(
         raise NonFiniteError
     if left.min() < 0:
         raise ValueError(INDEFINITE)
-    least = -BELOW * float(left.max())
+    origin, definite = kernel.origin(X), isinstance(kernel, Radial)
+    least = -np.inf if definite else -BELOW * float(left.max())
     F = np.empty((n, most), dtype, order="F")  # memory that is not reached is never taken
     pivots = np.empty(0, np.int64)
     nothing = max(tol, EXHAUSTED * float(np.finfo(dtype).eps)) * trace
@@ -84,14 +85,22 @@ def pivoted_cholesky(
         drawn = rng.choice(n, size=min(BLOCK, most - len(pivots)), p=left / rest)
         k = len(pivots)
         G = F[drawn, :k].astype(np.float64)
-        H = kernel.between(X[drawn], X[drawn]) - G @ G.T
+        points = kernel.ready(X[drawn], origin)
+        H = kernel.tile(points, points)
+        if definite:
+            np.fill_diagonal(H, 1.0)
+        H -= G @ G.T
         kept = _kept(H, left[drawn], rng)
         new = drawn[kept]
         try:
-            L = scipy.linalg.cholesky(H[np.ix_(kept, kept)], lower=True, check_finite=False)
+            L = scipy.linalg.cholesky(H[np.ix_(kept, kept)], lower=True)
         except np.linalg.LinAlgError:
+            if definite:  # rounding is all that is left
+                break
             raise ValueError(INDEFINITE) from None
-        _extend(kernel, X, F, k, new, L, left, least)
+        except ValueError:
+            raise NonFiniteError from None
+        _extend(kernel, X, F, k, new, L, left, origin, least)
         pivots = np.concatenate([pivots, new])
         left[pivots] = 0.0
     return Factor(pivots, F[:, : len(pivots)], trace, float(left.sum()))
@@ -118,13 +127,13 @@ def _extend(
     new: NDArray,
     L: NDArray,
     left: NDArray,
+    origin: NDArray | None,
     least: float,
 ) -> None:
     """Add the columns of the new pivots to F, and take them off the diagonal that is left.
 
     Raises where that would fall below `least`.
     """
-    origin = kernel.origin(X[new])
     B, known = kernel.ready(X[new], origin), F[new, :k]
     blocks = threads.spans(len(F), ROWS)
 
@@ -135,6 +144,8 @@ def _extend(
         G = scipy.linalg.solve_triangular(L, G.T, lower=True, overwrite_b=True, check_finite=False)
         F[rows, k : k + len(new)] = G.T
         rest = left[rows] - np.einsum("ij,ij->j", G, G)
+        if not np.isfinite(rest).all():
+            raise NonFiniteError
         if rest.min() < least:
             raise ValueError(INDEFINITE)
         left[rows] = np.maximum(rest, 0.0)

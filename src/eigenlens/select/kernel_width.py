@@ -11,6 +11,7 @@ In the feature space errors of different widths cannot be compared: each has its
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,19 +112,23 @@ def kernel_width(
             f"groups={groups} cannot be cut from {len(rows)} rows. Ask for 2 at least, and for no "
             "more than there are rows."
         )
-    if not 1 <= n_components < len(rows) - -(-len(rows) // groups):
+    if not isinstance(n_components, Integral) or not 1 <= n_components < len(rows) - -(
+        -len(rows) // groups
+    ):
         raise ValueError(
             f"n_components={n_components} is not between 1 and what {len(rows)} rows in {groups} "
             "groups leave to fit. Ask for fewer, or give more data."
         )
-    if not noise >= 0:
-        raise ValueError(f"noise={noise} is negative. Give a standard deviation, or 0 for none.")
+    if not 0 <= noise < np.inf:
+        raise ValueError(f"noise={noise} is no standard deviation. Give one, or 0 for none.")
     widths = (
         GRID / (median_square(rows) or 1.0) if gammas is None else np.asarray(gammas, np.float64)
     )
-    if not (widths.ndim == 1 and len(widths) and (widths > 0).all()):
+    if not (widths.ndim == 1 and len(widths) and (widths > 0).all() and np.isfinite(widths).all()):
         raise ValueError("gammas must be positive numbers, one or more. Leave them out for a grid.")
     variance = float(rows.var(axis=0).sum()) * len(rows)
+    if not variance > 0:
+        raise ValueError("All rows of X are equal: any width would do. Check X.")
     errors = np.zeros(len(widths))
     for g in range(groups):
         out = np.arange(len(rows)) % groups == g

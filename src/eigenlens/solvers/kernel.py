@@ -213,7 +213,9 @@ def solve(
             least = float(pairs.values[-1])
         elif not definite:
             least = -float(lanczos(_Negative(K), 1, rng=rng, tol=0.1, max_steps=PROBE).values[0])
-    k = settle(rank, pairs.values, K.trace, pairs.complete)
+    # what is below zero is no variance
+    trace = K.trace if definite or not pairs.complete else float(pairs.values.clip(min=0).sum())
+    k = settle(rank, pairs.values, trace, pairs.complete)
     k = len(pairs.values) if k is None else min(k, len(pairs.values))
     values, U = pairs.values[:k].copy(), pairs.vectors[:, :k]
     residuals = K.gram(U) - U * values
@@ -229,8 +231,9 @@ def solve(
         stopped=pairs.stopped,
     )
     nothing = max(NOTHING * float(pairs.values[0]), rounding)
-    values[(values <= nothing) & (values >= -max(NEGATIVE * float(pairs.values[0]), nothing))] = 0.0
-    if least is not None and abs(least) <= nothing:
+    below = max(NEGATIVE * float(pairs.values[0]), ROUNDINGS * nothing)
+    values[(values <= nothing) & ((values >= -below) | definite)] = 0.0
+    if least is not None and (definite or abs(least) <= ROUNDINGS * nothing):
         least = 0.0
     U = U * signs_of(U.T)
     roots, square = np.sqrt(np.maximum(values, 0.0)), float(K.means.mean())
@@ -251,12 +254,27 @@ def solve(
         eigenvalues=values,
         eigenvectors=U,
         axes=axes,
-        **_variances(values, K.trace, K.dim),
+        **_variances(values, trace, K.dim),
         smallest_eigenvalue=least,
         n_iter=pairs.steps,
         converged=certificate.holds,
         objective_history=pairs.history,
         certificate=certificate,
+    )
+
+
+def _nothing(n: int, k: int) -> Expansion:
+    """Return k axes of no length: all images of the n rows are zero."""
+    row = np.zeros((1, k))
+    axes = Axes(row, np.ones(1), np.zeros(k), row, np.zeros(1), 0.0)
+    return Expansion(
+        solver="nystrom",
+        eigenvalues=np.zeros(k),
+        eigenvectors=np.zeros((n, k)),
+        axes=axes,
+        landmarks=np.zeros(1, np.int64),
+        certificate=Certificate(ADDED, 0.0, 1.0),
+        **_variances(np.zeros(k), 0.0, n),
     )
 
 
@@ -318,6 +336,8 @@ def nystrom(
         Of the factor, an array of n rows and a column for each landmark: all the memory it takes.
     """
     factor = pivoted_cholesky(kernel, X, most, tol=tol, rng=rng, dtype=dtype)
+    if not len(factor.pivots):
+        return _nothing(X.shape[0], rank if isinstance(rank, int) else 0)
     F, L = factor.F, factor.L
     mean, C = scatter(F)
     with threads.blas_for(float(len(C)) ** 3):

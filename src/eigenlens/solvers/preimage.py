@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..ops import threads
 from ..ops.kernels import COLUMNS, Cosine, Kernel, Points, Polynomial, Radial, squares_of
+from ..ops.trim import NORMAL, column_medians
 
 __all__ = ["CONVERGED", "RESTARTED", "STOPPED", "fixed_point", "path"]
 
@@ -55,7 +56,7 @@ def fixed_point(
     start: NDArray,
     *,
     tol: float = 1e-7,
-    max_iter: int = 300,
+    max_iter: int = 1000,
 ) -> tuple[NDArray, NDArray]:
     """Return pre-images of ``sum_i G_ri phi(p_i)``, one for each row r, and how each ended.
 
@@ -66,7 +67,8 @@ def fixed_point(
     G : ndarray of shape (m, p)
     start : ndarray of shape (m, d)
     tol : float
-        Distance from the mean at which z is done, relative to the spread of the points.
+        Distance from the mean at which z is done, relative to the spread of most points or, if
+        that is less, the width of the kernel.
     max_iter : int
         Evaluations, at most.
 
@@ -78,16 +80,24 @@ def fixed_point(
         ``'stopped'``, before the tolerance.
     """
     means = _means(kernel, points)
-    scale = float(np.sqrt(points.var(axis=0, dtype=np.float64).sum())) or 1.0
+    scale, curved = _scale(kernel, points), getattr(kernel, "degree", 2) != 1
+    reach = REACH * scale if curved else np.inf  # else one step goes all the way
     blocks = threads.spans(len(G), ROWS)
 
     def part(i: int) -> tuple[NDArray, NDArray]:
         rows = blocks[i]
         z = np.array(start[rows], dtype=np.float64)
-        return _ascend(means, points, G[rows], z, tol * scale, REACH * scale, max_iter)
+        return _ascend(means, points, G[rows], z, tol * scale, reach, max_iter)
 
     Z, status = zip(*threads.run(part, len(blocks)), strict=True)
     return np.concatenate(Z), np.concatenate(status)
+
+
+def _scale(kernel: Kernel, points: NDArray) -> float:
+    """Return the spread of most points, or the width of the kernel if that is less."""
+    rest = np.abs(points - column_medians(points).astype(np.float64))
+    spread = float(np.linalg.norm(NORMAL * column_medians(rest))) or float(rest.max()) or 1.0
+    return min(spread, kernel.gamma**-0.5) if isinstance(kernel, Radial) else spread
 
 
 def path(kernel: Kernel, points: NDArray, g: NDArray, start: NDArray, n_steps: int) -> NDArray:
@@ -126,7 +136,8 @@ def _climb(
     status = np.full(len(z), STOPPED, dtype="<U9")
     going = np.arange(len(z))
     for _ in range(max_iter):
-        at_rest = np.linalg.norm(step[going], axis=1) <= tol
+        rounding_of_z = ROUNDING * np.linalg.norm(z[going], axis=1)
+        at_rest = np.linalg.norm(step[going], axis=1) <= np.maximum(tol, rounding_of_z)
         status[going[at_rest]] = CONVERGED
         status[going[lost[going]]] = LOST
         going = going[~at_rest & ~lost[going] & (part[going] >= SHORTEST)]

@@ -123,7 +123,7 @@ def certify(
     largest = float(values[0]) if k else 0.0
     if largest == 0.0:
         return Certificate(LEADING, 0.0, tol)
-    distance = float(np.linalg.norm(residuals)) / largest
+    distance = float(np.linalg.norm(residuals / largest))  # not of squares that overflow
     distance += ROUNDING * float(np.finfo(dtype).eps)
     missed = max(0.0, rest - float(values[k - 1])) / largest
     if missed and not stopped:
