@@ -80,8 +80,9 @@ def fixed_point(
         ``'stopped'``, before the tolerance.
     """
     means = _means(kernel, points)
-    scale, curved = _scale(kernel, points), getattr(kernel, "degree", 2) != 1
-    reach = REACH * scale if curved else np.inf  # else one step goes all the way
+    spread, curved = _spread(points), getattr(kernel, "degree", 2) != 1
+    scale = min(spread, kernel.gamma**-0.5) if isinstance(kernel, Radial) else spread
+    reach = REACH * spread if curved else np.inf  # else one step goes all the way
     blocks = threads.spans(len(G), ROWS)
 
     def part(i: int) -> tuple[NDArray, NDArray]:
@@ -93,11 +94,10 @@ def fixed_point(
     return np.concatenate(Z), np.concatenate(status)
 
 
-def _scale(kernel: Kernel, points: NDArray) -> float:
-    """Return the spread of most points, or the width of the kernel if that is less."""
+def _spread(points: NDArray) -> float:
+    """Return the spread of most points."""
     rest = np.abs(points - column_medians(points).astype(np.float64))
-    spread = float(np.linalg.norm(NORMAL * column_medians(rest))) or float(rest.max()) or 1.0
-    return min(spread, kernel.gamma**-0.5) if isinstance(kernel, Radial) else spread
+    return float(np.linalg.norm(NORMAL * column_medians(rest))) or float(rest.max()) or 1.0
 
 
 def path(kernel: Kernel, points: NDArray, g: NDArray, start: NDArray, n_steps: int) -> NDArray:
