@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import threads
 from .finite import NonFiniteError
-from .kernels import COLUMNS, ROWS, Kernel, Radial
+from .kernels import COLUMNS, ROWS, Kernel
 
 __all__ = ["Centred"]
 
@@ -53,9 +53,7 @@ class Centred:
             for span in threads.spans(n - start, COLUMNS):
                 there = slice(start + span.start, start + span.stop)
                 K[:, span] = kernel.tile(A, kernel.ready(X[there], origin))
-            if isinstance(kernel, Radial):
-                np.fill_diagonal(K, 1.0)  # where the points are far away, rounding says less
-            return K
+            return kernel.with_diagonal(K)
 
         return cls(threads.run(panel, len(rows)), rows)
 

@@ -75,6 +75,10 @@ class Kernel(ABC):
     def diagonal(self, X: Any) -> NDArray:
         """Return the kernel of each row of `X` with itself."""
 
+    def with_diagonal(self, K: NDArray) -> NDArray:
+        """Return a tile of points with themselves, its diagonal set to what is known of it."""
+        return K
+
     def between(self, X: Any, Y: Any) -> NDArray:
         """Return the kernel between the rows of `X` and those of `Y`."""
         origin = self.origin(Y)
@@ -188,6 +192,10 @@ class Radial(Kernel):
     @abstractmethod
     def tile_and_slope(self, A: Points, B: Points) -> tuple[NDArray, NDArray]:
         """Return the kernel between all points, and -f' there up to a constant factor."""
+
+    def with_diagonal(self, K: NDArray) -> NDArray:
+        np.fill_diagonal(K, 1.0)  # where points are far away, rounding says less
+        return K
 
     def diagonal(self, X: Any) -> NDArray:
         if not np.isfinite(X.sum()):

@@ -86,9 +86,7 @@ def pivoted_cholesky(
         k = len(pivots)
         G = F[drawn, :k].astype(np.float64)
         points = kernel.ready(X[drawn], origin)
-        H = kernel.tile(points, points)
-        if definite:
-            np.fill_diagonal(H, 1.0)
+        H = kernel.with_diagonal(kernel.tile(points, points))
         H -= G @ G.T
         kept = _kept(H, left[drawn], rng)
         new = drawn[kept]

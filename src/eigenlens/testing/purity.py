@@ -80,7 +80,8 @@ def check_transform_leaves_the_model_alone(estimator: Any, shape: Shape) -> None
     }
     for name, arguments in calls.items():
         if hasattr(model, name):
-            with without_a_way_back():
+            way_back = name == "inverse_transform"
+            with without_a_way_back() if way_back else contextlib.nullcontext():
                 getattr(model, name)(*arguments)
             names = changed(before, state(model))
             require(not names, f"{name} changed {', '.join(names)}")
