@@ -15,4 +15,5 @@ BENCHMARKS = {
     "sparse": "benchmarks.sparse",
     "robust": "benchmarks.robust",
     "kernel": "benchmarks.kernel",
+    "nonnegative": "benchmarks.nonnegative",
 }

@@ -178,7 +178,7 @@ def test_every_option_of_every_method_reaches_it(name, inside):
     assert "[default:" in text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        how = ("--scale", "standard", "--n-components", 3, "--json")
+        how = ("--scale", "minmax", "--n-components", 3, "--json")
         made = json.loads(fine(inside("fit", _methods.command_name(name), "wine.csv", *how)))
     assert made["method"] == name
 

@@ -577,3 +577,9 @@ def test_missing_extra_is_named(report, package, monkeypatch):
     with pytest.raises(ImportError, match=rf"{package} is not.*pip install 'eigenlens\[report\]'"):
         report.to_html()
     assert report.to_json()
+
+
+def test_method_that_takes_nothing_below_zero_sees_columns_from_their_least_value():
+    (section,) = quick(planted(), methods=["NMF"]).data["methods"]
+    assert not section["error"]
+    assert section["warnings"][0].startswith("It takes nothing below zero")

@@ -20,7 +20,7 @@ from eigenlens.select import (
     rank_of,
     resampling,
 )
-from eigenlens.select.cross_validation import CHARGE, _against_the_least, _Blocks
+from eigenlens.select.cross_validation import CHARGE, _Blocks, against_the_least
 from eigenlens.select.gavish_donoho import hard_threshold, marchenko_pastur_median
 
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
@@ -268,7 +268,7 @@ def test_smallest_number_within_one_standard_error_of_the_best():
     """Blocks save 4 by the first component, 0.2 +- 1 by the second, and lose by the third."""
     saved = np.array([1.2, -0.8] * 10)
     costs = np.stack([np.full(20, 10.0), np.full(20, 6.0), 6 - saved, 7 - saved], axis=1)
-    excess, error = _against_the_least(costs)
+    excess, error = against_the_least(costs)
     spread = np.sqrt(20) * saved.std(ddof=1) / 200
     np.testing.assert_allclose(excess, np.array([84, 4, 0]) / 200, atol=1e-14)
     np.testing.assert_allclose(error, [spread, spread, 0], atol=1e-14)

@@ -9,10 +9,13 @@ from .estimators.kernel_pca import KernelPCA as KernelPCA
 from .estimators.mini_batch_dictionary_learning import (
     MiniBatchDictionaryLearning as MiniBatchDictionaryLearning,
 )
+from .estimators.mini_batch_nmf import MiniBatchNMF as MiniBatchNMF
 from .estimators.mini_batch_sparse_pca import MiniBatchSparsePCA as MiniBatchSparsePCA
+from .estimators.nmf import NMF as NMF
 from .estimators.pca import PCA as PCA
 from .estimators.robust_pca import RobustPCA as RobustPCA
 from .estimators.sparse_pca import SparsePCA as SparsePCA
+from .estimators.vector_quantizer import VectorQuantizer as VectorQuantizer
 from .measure.covariance import correlation as correlation
 from .measure.covariance import covariance as covariance
 from .measure.sparse_path import sparse_path as sparse_path

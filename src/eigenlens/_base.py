@@ -65,6 +65,9 @@ class Estimator(
     excused: ClassVar[Mapping[str, str]] = {}
     """Checks of the contract that do not apply to the class, each with the reason."""
 
+    exemplar: ClassVar[Mapping[str, Any]] = {}
+    """Parameters to check the contract with, where the defaults ask for nothing worth checking."""
+
     _remedy: ClassVar[str] = "Raise max_iter or tol."
     """What to do when a fit stops before its tolerance, for the warning."""
 
@@ -88,8 +91,13 @@ class Estimator(
         """
         return self._fit(X, y)
 
-    def _fit(self, X: ArrayLike, y: object, sample_weight: ArrayLike | None = None) -> Self:
-        """Do what `fit` says; classes whose mathematics has a place for weights pass them on."""
+    def _fit(
+        self, X: ArrayLike, y: object, sample_weight: ArrayLike | None = None, **given: Any
+    ) -> Self:
+        """Do what `fit` says; classes whose mathematics has a place for weights pass them on.
+
+        What else is `given` goes to `_solve`.
+        """
         self._forget()
         whole = sample_weight is not None
         X = self._check(X, reset=True, whole=whole, ensure_all_finite=False, ensure_min_samples=2)
@@ -100,7 +108,9 @@ class Estimator(
             # NaN and inf are found in the solver's own sums, which spares a pass over X
             with np.errstate(invalid="ignore", over="ignore"):
                 monitor = self._monitor(context)
-                solution = self._solve(rows, weight=weight, rng=self._rng(), monitor=monitor)
+                solution = self._solve(
+                    rows, weight=weight, rng=self._rng(), monitor=monitor, **given
+                )
         except NonFiniteError:
             self._explain_non_finite(X)
         self._store(solution, X)

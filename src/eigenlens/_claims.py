@@ -11,6 +11,7 @@ __all__ = ["CLAIMS"]
 CLAIMS: dict[str, str] = {
     "orthonormal": "components are orthonormal",
     "bounded": "no component is longer than 1",
+    "nonnegative": "components, scores and what they stand for have no entry below zero",
     "uncorrelated": "scores on the training data are uncorrelated",
     "nested": "the first components do not depend on how many are asked for",
     "rotation": "rotating the data rotates the components and leaves the scores alone",

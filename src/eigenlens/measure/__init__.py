@@ -6,7 +6,8 @@ out. `bootstrap` says how far variances and loadings would move on another sampl
 nonzero loadings, and `stability` says which of these stay on other samples. `align` matches the
 components of two answers. `outlier_map` finds rows that are far out among the components or off
 them, robustly. `incoherence` says whether a low-rank table can be told from sparse errors, and
-`recovery_region` up to which rank and how many errors an estimator does tell them.
+`recovery_region` up to which rank and how many errors an estimator does tell them. `sparseness`
+says how few entries carry a part or a code.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .outlier_map import OutlierMap, outlier_map
 from .recovery import RecoveryRegion, recovery_region
 from .rotation import Rotation, promax, varimax
 from .sparse_path import SparsePath, sparse_path
+from .sparseness import sparseness
 from .stability import Stability, stability
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "promax",
     "recovery_region",
     "sparse_path",
+    "sparseness",
     "stability",
     "varimax",
 ]

@@ -13,7 +13,7 @@ __all__ = ["compiled"]
 _compiling = threading.RLock()  # a loop compiles those that it calls
 
 
-def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(loop: Callable[..., Any] | None = None, *, fast: bool = False) -> Any:
     """Compile `loop` with numba when it is first called, not when it is imported.
 
     The machine code is cached beside the source or in the user's cache folder. Where neither can
@@ -21,13 +21,20 @@ def compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
     compiled again in each process instead. ``loop.__wrapped__`` is the plain Python function, the
     twin that tests compare it with. A loop may call other compiled ones of its own file (numba's
     cache does not see changes in other files).
+
+    With `fast`, sums may be added up in any order and products fused into them: without that leave
+    the compiler cannot take four or eight terms at a time. NaN and inf keep their meaning.
     """
+    if loop is None:
+        return functools.partial(compiled, fast=fast)
 
     @functools.cache
     def dispatcher() -> Callable[..., Any]:
         import numba  # 0.3 s: paid by the first fit that needs a loop, not by an import
 
-        options = {"nogil": True, "error_model": "numpy"}
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        if fast:
+            options["fastmath"] = {"reassoc", "contract"}
         function = _calling_compiled(loop)
         try:
             compiled_loop = numba.njit(function, cache=True, **options)

@@ -2,7 +2,8 @@
 
 Every lasso is ``min over d of 1/2 d'Gd - c'd + alpha'|d|``, with its own c and the same G. Loops
 start from the d that they are given and change it in place. What was c on the way in is ``r = c -
-Gd`` on the way out, minus the gradient of the smooth part.
+Gd`` on the way out, minus the gradient of the smooth part. Without alpha and with ``d >= 0`` it is
+non-negative least squares.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from numpy.typing import NDArray
 from . import threads
 from .jit import compiled
 
-__all__ = ["MAX_SWEEPS", "REST", "lasso_groups", "lasso_rows", "lassos", "score_columns"]
+__all__ = [
+    "MAX_SWEEPS",
+    "REST",
+    "descend",
+    "lasso_groups",
+    "lasso_rows",
+    "lassos",
+    "masked_grams",
+    "score_columns",
+]
 
 REST = 1e-8  # step at which a lasso rests, relative to the size of the data
 MAX_SWEEPS = 1000  # over the coordinates of one lasso
@@ -91,7 +101,7 @@ def _sweep(G, r, alpha, d, zeros, positive):  # type: ignore[no-untyped-def]
     return longest
 
 
-@compiled
+@compiled(fast=True)
 def _move(r, g, step):  # type: ignore[no-untyped-def]
     """Take a step along one coordinate off `r`; `g` is its row of G."""
     if step != 0.0:
@@ -99,7 +109,101 @@ def _move(r, g, step):  # type: ignore[no-untyped-def]
             r[b] -= g[b] * step
 
 
-@compiled
+@compiled(fast=True)
+def descend(G, R, W, sweeps, enough, out):  # type: ignore[no-untyped-def]
+    """Descend towards the minimum over ``w >= 0`` for each row of `W`, without a penalty.
+
+    At most `sweeps` over the coordinates, fewer where one gains no more than the share `enough` of
+    what the first did; where none gained so little, coordinates depend on each other too much for
+    sweeps, and the row goes on to the minimum for the same zeros. `G` holds one matrix, or one for
+    each row. `R` has the rows ``r = c - Gw``, and is kept up to date.
+
+    Writes to `out`, for each row, what single steps, each of one coordinate alone, would have
+    gained at the start, summed (see :func:`eigenlens.solvers.parts.certify`), and the gain.
+    """
+    n, k = W.shape
+    L, step, S = np.empty((FACE, FACE)), np.empty(FACE), np.empty(FACE, np.int64)
+    free, inverse, w0, r0 = np.zeros(k), np.empty(k), np.empty(k), np.empty(k)
+    for i in range(n):
+        w, r, Q = W[i], R[i], G[min(i, len(G) - 1)]
+        if i < len(G):
+            for a in range(k):
+                inverse[a] = 1.0 / Q[a, a] if Q[a, a] > 0.0 else np.inf
+        violation = 0.0
+        for a in range(k):
+            w0[a], r0[a] = w[a], r[a]
+            violation += _gain(Q[a, a], r[a], _step(inverse[a], r[a], w[a]))
+        gain = first = 0.0
+        for sweep in range(sweeps):
+            gain = _sweep_up(Q, inverse, r, w)
+            if sweep == 0:
+                first = gain
+            if gain <= enough * first:
+                break
+        if gain > enough * first:
+            _to_face_minimum(Q, r, free, w, L, step, S)
+            _sweep_up(Q, inverse, r, w)
+        gain = 0.0
+        for a in range(k):  # exact, as the objective is quadratic
+            gain += 0.5 * (r0[a] + r[a]) * (w[a] - w0[a])
+        out[i, 0] = violation
+        out[i, 1] = gain
+
+
+@compiled(fast=True)
+def _sweep_up(Q, inverse, r, w):  # type: ignore[no-untyped-def]
+    """Set each coordinate to its minimiser above zero in turn, and return what that gained."""
+    gain = 0.0
+    for a in range(len(w)):
+        if w[a] == 0.0 and r[a] <= 0.0:
+            continue
+        step = _step(inverse[a], r[a], w[a])
+        gain += _gain(Q[a, a], r[a], step)
+        w[a] = w[a] + step if step > -w[a] else 0.0
+        _move(r, Q[a], step)
+    return gain
+
+
+@compiled(fast=True)
+def _step(inverse, r, w):  # type: ignore[no-untyped-def]
+    """Return the step to the minimum along one coordinate; to zero if nothing depends on it."""
+    return -w if inverse == np.inf else max(r * inverse, -w)
+
+
+@compiled(fast=True)
+def _gain(q, r, step):  # type: ignore[no-untyped-def]
+    return step * (r - 0.5 * q * step)
+
+
+@compiled(fast=True)
+def masked_grams(G, A, seen, trace, out):  # type: ignore[no-untyped-def]
+    """Set each ``out[i]`` to the sum of ``a_j a_j'`` over the rows a_j of `A` with ``seen[i, j]``.
+
+    Those not seen count by the weight `trace`. `G` is the sum over all rows: where most are seen,
+    the others are taken off it.
+    """
+    n, m = seen.shape
+    k = A.shape[1]
+    for i in range(n):
+        Q = out[i]
+        count = 0
+        for j in range(m):
+            count += seen[i, j]
+        few = 2 * count < m
+        sign = -1.0 if few else 1.0
+        for a in range(k):
+            for b in range(k):
+                Q[a, b] = 0.0 if few else G[a, b]
+        for j in range(m):
+            if seen[i, j] == few:
+                for a in range(k):
+                    _move(Q[a], A[j], sign * A[j, a])
+        for a in range(k):
+            for b in range(k):
+                Q[a, b] += trace * (G[a, b] - Q[a, b])
+
+
+@compiled(fast=True)
 def _to_face_minimum(G, r, alpha, d, L, step, S):  # type: ignore[no-untyped-def]
     """Take `d` to its minimum among vectors with the same signs; return whether that was possible.
 
@@ -135,7 +239,7 @@ def _to_face_minimum(G, r, alpha, d, L, step, S):  # type: ignore[no-untyped-def
     return True
 
 
-@compiled
+@compiled(fast=True)
 def _solve(G, S, L, x, n):  # type: ignore[no-untyped-def]
     """Solve ``G_SS x = x`` in place for the first n of S; return False if G_SS is near singular."""
     for i in range(n):

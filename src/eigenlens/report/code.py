@@ -28,6 +28,8 @@ def code_of(table: Table, seen: Quality, fits: Fits, scale: str) -> str:
         lines.append("filled = pca.impute(Z)")
     for fit in fitted:
         given = "filled" if fit.filled else "Z"
+        if fit.raised:
+            given = f"{given} - {given}.min(axis=0)"
         lines.append(f"{fit.name.lower()} = {_one_line(fit.model)}.fit({given})")
     return "\n".join(lines)
 

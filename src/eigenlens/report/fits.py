@@ -24,6 +24,7 @@ __all__ = ["Fit", "Fits", "fit_all", "fit_one"]
 
 LEAST_SHOWN = 2  # components, so that there is a plane to look at
 LONGEST = 300  # letters of an error or a warning
+RAISED = "It takes nothing below zero, and was fitted to each column less its least value."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,8 @@ class Fit:
     seconds : float
     warnings : tuple of str
     error : str
+    raised : bool
+        Whether columns were raised above zero for it.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Fit:
     seconds: float
     warnings: tuple[str, ...]
     error: str = ""
+    raised: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,10 +151,17 @@ def _made(method: type[Estimator], n_components: int, random_state: Any) -> Esti
 
 
 def fit_one(name: str, model: Any, fits: Fits) -> Fit:
-    """Fit a method beside PCA, to the table with its holes if it takes them."""
-    with_holes = model.__sklearn_tags__().input_tags.allow_nan
-    filled = not with_holes and fits.Z is not fits.filled
-    return _fit(name, model, fits.Z if with_holes else fits.filled, filled=filled)
+    """Fit a method beside PCA, to the table with its holes if it takes them.
+
+    A method that takes nothing below zero sees each column from its least value on.
+    """
+    takes = model.__sklearn_tags__().input_tags
+    filled = not takes.allow_nan and fits.Z is not fits.filled
+    X = fits.Z if takes.allow_nan else fits.filled
+    if takes.positive_only and np.nanmin(X) < 0:
+        fit = _fit(name, model, X - np.nanmin(X, axis=0), filled=filled)
+        return replace(fit, raised=True, warnings=(RAISED, *fit.warnings))
+    return _fit(name, model, X, filled=filled)
 
 
 def _fit(name: str, model: Any, X: NDArray, *, filled: bool = False) -> Fit:

@@ -15,6 +15,7 @@ from .cross_validation import cross_validation
 from .factored import Factored, factored
 from .gavish_donoho import gavish_donoho
 from .kernel_width import KernelWidth, kernel_width
+from .masked import masked_cross_validation
 from .minka import minka
 from .resampling import deflation, flip, parallel
 from .variance import fraction
@@ -33,6 +34,7 @@ __all__ = [
     "fraction",
     "gavish_donoho",
     "kernel_width",
+    "masked_cross_validation",
     "minka",
     "parallel",
     "rank_of",

@@ -32,7 +32,7 @@ from ..ops.lanczos import leading
 from .choice import Choice
 from .factored import Factored, Seed, Table, checked
 
-__all__ = ["cross_validation"]
+__all__ = ["against_the_least", "cross_validation"]
 
 GROUPS = 5  # of rows and of columns: with 2 or 3 the block D is too small to show weak factors
 START = 16  # components to try first
@@ -88,7 +88,7 @@ def cross_validation(X: Table, rng: Seed = None, *, groups: int = GROUPS) -> Cho
     limit = blocks.limit
     tried = min(START, limit)
     while True:
-        excess, standard_error = _against_the_least(blocks.costs(tried))
+        excess, standard_error = against_the_least(blocks.costs(tried))
         choice = Choice.of("cv", what, excess, standard_error, note)
         # once the cost has its minimum well inside what was tried, more will not lower it
         if tried == limit or 2 * len(excess) <= tried:
@@ -125,7 +125,7 @@ def _dealt(size: int, groups: int, rng: np.random.Generator) -> NDArray:
     return rng.permutation(size) % min(groups, size)
 
 
-def _against_the_least(costs: NDArray) -> tuple[NDArray, NDArray]:
+def against_the_least(costs: NDArray) -> tuple[NDArray, NDArray]:
     """Return, for 0, 1, ... components up to the best, the excess cost and its standard error.
 
     `costs` has a row for each block. Differences are taken block by block, because blocks differ

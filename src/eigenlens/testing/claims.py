@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from sklearn.utils import get_tags
 
 from .._claims import CLAIMS
 from ..datasets import PlantedSubspace, planted_subspace
@@ -16,7 +17,17 @@ from ..solvers.spectral import LEADING, NEAREST
 from .compare import compare
 from .exact import exact_variances
 from .register import CLAIM_CHECKS, Shape, claim, require
-from .tables import assert_close, assert_same_fit, easy, hard, precision, ready, spiked, state
+from .tables import (
+    allowed,
+    assert_close,
+    assert_same_fit,
+    easy,
+    hard,
+    precision,
+    ready,
+    spiked,
+    state,
+)
 from .watch import Watch
 
 RANK, NOISE = 3, 0.1  # of planted subspaces
@@ -46,6 +57,31 @@ def check_bounded(estimator: Any, shape: Shape) -> None:
         longest = float(np.linalg.norm(V.astype(np.float64), axis=1).max(initial=0.0))
         allowed = 1 + 100 * float(np.finfo(V.dtype).eps)
         require(longest <= allowed, f"a component has length {longest:.6g}")
+
+
+@claim
+def check_nonnegative(estimator: Any, shape: Shape) -> None:
+    """Nothing is below zero, of training rows or others, and X with such entries is refused."""
+    for table in (easy, hard):
+        X = table(estimator, shape)
+        model = ready(estimator).fit(X)
+        new = table(estimator, shape, seed=1)
+        found = {
+            "components_": model.components_,
+            "transform": model.transform(np.concatenate([X, new])),
+            "fit_transform": ready(estimator).fit_transform(X),
+            "inverse_transform": model.inverse_transform(model.transform(new)),
+        }
+        for what, values in found.items():
+            require(bool((values >= 0).all()), f"{what} goes down to {values.min():.3g}")
+        X[1, 2] = -1.0
+        for call in (model.transform, ready(estimator).fit):
+            try:
+                call(X)
+            except ValueError as error:
+                require("egative" in str(error), f"an entry of -1 is refused as {error}")
+            else:
+                require(False, f"{call.__name__} accepts an entry of -1")
 
 
 @claim
@@ -178,6 +214,7 @@ def check_certificate(estimator: Any, shape: Shape) -> None:
 def check_missing(estimator: Any, shape: Shape) -> None:
     """Holes are filled better than by the mean, and NaN is refused unless asked for."""
     truth = planted_subspace(*shape, rank=2, noise=0.02, mean=2, random_state=0).X
+    truth = allowed(estimator, truth)
     holes = np.random.default_rng(5).random(shape) < 0.1
     holes[:, 0] = False
     X = np.where(holes, np.nan, truth)
@@ -195,7 +232,8 @@ def check_missing(estimator: Any, shape: Shape) -> None:
             require(False, "NaN is accepted without missing being set")
         plain, same = ready(estimator).fit(truth), ready(estimator, **takes).fit(truth)
         assert_same_fit(plain, same, precision(plain, same), "a table without holes")
-    model = ready(estimator, n_components=2, **takes).fit(X)
+    rank = 3 if get_tags(estimator).input_tags.positive_only else 2  # without a mean, one for it
+    model = ready(estimator, n_components=rank, **takes).fit(X)
     filled = model.impute(X)
     require(np.array_equal(filled[~holes], X[~holes]), "impute changes what is there")
     ours, mean = (
@@ -219,13 +257,15 @@ def check_weights(estimator: Any, shape: Shape) -> None:
             message = f"{name} of repeated and of weighted rows differ by {found:.1e}"
             require(found <= tolerance, f"{message}, allowed {tolerance:.1e}")
     assert_close(repeated.transform(X), weighted.transform(X), tolerance, "scores, weighted rows")
-    for what, bad in {
+    wrong = {
         "negative weights": np.where(np.arange(len(X)) == 1, -1.0, 1.0),
         "weights of zero": np.zeros(len(X)),
-        "weights that add up to 1/2": np.full(len(X), 0.5 / len(X)),
         "too few weights": np.ones(len(X) - 1),
         "a weight that is NaN": np.where(np.arange(len(X)) == 1, np.nan, 1.0),
-    }.items():
+    }
+    if hasattr(weighted, "explained_variance_"):  # which divides by one less than their sum
+        wrong["weights that add up to 1/2"] = np.full(len(X), 0.5 / len(X))
+    for what, bad in wrong.items():
         try:
             ready(estimator).fit(X, sample_weight=bad)
         except ValueError as error:

@@ -24,7 +24,7 @@ class ContractError(AssertionError):
 
 
 def estimators() -> list[Any]:
-    """Return one estimator of each class in the register, with its defaults.
+    """Return one estimator of each class in the register, with its defaults or its `exemplar`.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def estimators() -> list[Any]:
     >>> "PCA" in {type(estimator).__name__ for estimator in estimators()}
     True
     """
-    return [kind() for kind in methods().values()]
+    return [kind(**kind.exemplar) for kind in methods().values()]
 
 
 def contract(

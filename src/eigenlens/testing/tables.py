@@ -20,6 +20,7 @@ from .compare import compare, difference
 from .register import Shape, require
 
 __all__ = [
+    "allowed",
     "assert_close",
     "assert_same_fit",
     "changed",
@@ -46,20 +47,20 @@ def easy(estimator: Any, shape: Shape, seed: int = 0) -> NDArray:
     n, d = shape
     mean = np.random.default_rng(seed).standard_normal(d)
     X = planted_subspace(n, d, min(d, 12), noise=0.01, mean=3 * mean, random_state=seed).X
-    return _allowed(estimator, X)
+    return allowed(estimator, X)
 
 
 def hard(estimator: Any, shape: Shape, seed: int = 0) -> NDArray:
     """Return a table whose variances fall so slowly that an iteration takes many steps."""
     n, d = shape
     X = np.random.default_rng(seed).standard_normal((n, d)) * np.arange(1, d + 1) ** -0.5
-    return _allowed(estimator, X)
+    return allowed(estimator, X)
 
 
 def noise(estimator: Any, shape: Shape) -> NDArray:
     """Return a table with nothing in it: an iteration may well give up on it."""
     X = np.random.default_rng(0).standard_normal(shape)
-    return _allowed(estimator, X)
+    return allowed(estimator, X)
 
 
 def spiked(estimator: Any, shape: Shape) -> NDArray:
@@ -71,10 +72,10 @@ def spiked(estimator: Any, shape: Shape) -> NDArray:
     U = np.linalg.qr(U - U.mean(axis=0))[0]
     V = np.linalg.qr(rng.standard_normal((d, m)))[0]
     X = U * np.append(1.5, np.ones(m - 1)) @ V.T
-    return _allowed(estimator, X)
+    return allowed(estimator, X)
 
 
-def _allowed(estimator: Any, X: NDArray) -> NDArray:
+def allowed(estimator: Any, X: NDArray) -> NDArray:
     """Return `X`, raised above zero where the estimator takes nothing below."""
     return X - X.min() if get_tags(estimator).input_tags.positive_only else X
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...estimators.incremental_pca import IncrementalPCA
+from ...estimators.nmf import NMF
 from ...estimators.pca import PCA
 from ...estimators.robust_pca import RobustPCA
 from .register import faulty
@@ -31,6 +32,14 @@ class KeepsSingularValues(PCA):
     def _store(self, solution: Any, X: Any) -> None:
         super()._store(solution, X)
         self.components_ = self.components_ * self.singular_values_[:, None]
+
+
+@faulty("nonnegative")
+class LeastSquares(NMF):
+    """Codes new rows by least squares, without the constraint."""
+
+    def transform(self, X: Any) -> Any:
+        return np.linalg.lstsq(self.components_.T, self._fitted(X).T, rcond=None)[0].T
 
 
 @faulty("uncorrelated")

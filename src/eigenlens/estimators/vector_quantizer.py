@@ -1,0 +1,506 @@
+"""Vector quantisation: a table as rows of a code book."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+
+from .._base import Estimator, fitting
+from .._compat import Interval, StrOptions
+from ..ops import threads
+from ..ops.centred import centred, product
+from ..ops.finite import require_finite
+from ..solvers.solution import Certificate, Monitor, Solution
+
+__all__ = ["VectorQuantizer", "choose_solver"]
+
+RESIDUAL = "distance of the centres from the means of their cells / spread of X"
+STEPS = 10  # of Lloyd's between two looks at the certificate
+LARGE = 1e10  # products in a step of Lloyd's, which then takes about a second
+RANDOM_STARTS = 10  # scikit-learn's number, where rows are drawn without looking at distances
+BYTES = 1 << 22  # of a block of rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeBook(Solution):
+    """Centres, one a row, those of large cells first, and the squared error that they leave."""
+
+    components: NDArray
+    inertia: float
+    reconstruction_err: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Centres, and the cells of the rows that are nearest to each."""
+
+    centres: NDArray
+    means: NDArray
+    mass: NDArray
+    square: float
+    """Squared distances of the rows from their centres, summed."""
+
+    @property
+    def residual(self) -> float:
+        """Root of what a step to the means takes off the square."""
+        return float(np.sqrt(self.mass @ ((self.centres - self.means) ** 2).sum(axis=1)))
+
+
+def choose_solver(shape: tuple[int, int], n_components: int) -> str:
+    """Return the solver that ``solver='auto'`` takes.
+
+    It is ``'kmeans'``, until a single step, which compares every row with every centre, would take
+    about a second and a fit minutes.
+
+    Parameters
+    ----------
+    shape : (n_samples, n_features)
+    n_components : int
+
+    Examples
+    --------
+    >>> from eigenlens import VectorQuantizer
+    >>> VectorQuantizer.choose_solver((60_000, 784), 49)
+    'kmeans'
+    >>> VectorQuantizer.choose_solver((2_000_000, 784), 49)
+    'minibatch'
+    """
+    n, d = shape
+    return "minibatch" if float(n) * d * n_components > LARGE else "kmeans"
+
+
+class VectorQuantizer(Estimator):
+    """Vector quantisation: each row stands for one of a few typical rows, its nearest.
+
+    It looks for a code book H of k rows, and codes W, that solve::
+
+        min over W, H of  |X - W H|^2,   one 1 in each row of W, all else 0
+
+    which is k-means in the words of a matrix factorisation: a row of X belongs to the cell of the
+    nearest row of H, and each row of H is the mean of its cell. So it stands beside
+    :class:`eigenlens.PCA`, where W may be anything, and non-negative factorisations, where W and H
+    must not be negative: PCA adds and subtracts components, those only add parts, and here a row is
+    one whole. Take one of the others for rows that are mixtures. X is not centred: to subtract a
+    row from all of X subtracts it from all of H.
+
+    The search is that of :class:`sklearn.cluster.KMeans`, or
+    :class:`sklearn.cluster.MiniBatchKMeans`; centres, cells and the certificate are computed anew
+    from what it finds.
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of centres k.
+    solver : {'auto', 'kmeans', 'minibatch'}, default='auto'
+        ``'kmeans'``: steps of Lloyd's over all rows, to the tolerance. ``'minibatch'``: batches of
+        rows, for large tables: much sooner, and in general not to the tolerance.
+        ``'auto'`` takes the first unless the table is very large (see :meth:`choose_solver`).
+    init : {'k-means++', 'random'} or ndarray of shape (n_components, n_features), \
+default='k-means++'
+        Where to start: at rows drawn far from each other, at any rows, or at given centres.
+    n_init : 'auto' or int, default='auto'
+        Number of starts, of which the best is kept. ``'auto'`` is 10 for ``'random'``, else 1. The
+        problem has local minima: more starts find better ones. Batches are not run anew: there the
+        starts are only compared before.
+    max_iter : int, default=300
+        Most steps of each start, or passes over X in batches.
+    tol : float, default=1e-4
+        Tolerance of the certificate.
+    batch_size : int, default=1024
+        Rows in a batch.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts and batches. With an int they are those of scikit-learn's classes.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The code book H, the centres of large cells first. If X has fewer rows that differ, the
+        last ones repeat others, and no row is theirs.
+    labels_ : ndarray of shape (n_samples,)
+        For each row of the fit the number of its centre.
+    inertia_ : float
+        Squared distances of the rows from their centres, weighted and summed.
+    reconstruction_err_ : float
+        ``|X - W H|``, the root of `inertia_`.
+    n_components_ : int
+    solver_ : str
+        ``'kmeans'`` or ``'minibatch'``.
+    certificate_ : Certificate
+        How far the centres are from the means of their cells, as a part of how far the rows are
+        from their mean: its square is the share of the sum of squares that one more step would take
+        off. It proves that no step leads further, not that no other code book is better.
+    n_iter_ : int
+        Steps, of all starts together; passes over X in batches.
+    converged_ : bool
+    objective_history_ : ndarray
+        The squared error after every ten steps, start after start, as callbacks are shown it.
+
+    See Also
+    --------
+    PCA : Rows as sums of components, with the least squared error that k of them can have.
+    sklearn.cluster.KMeans : The same as a method of clustering.
+
+    Notes
+    -----
+    A fit allocates one copy of X in float64, whatever its dtype, and n_samples x n_components
+    numbers.
+
+    References
+    ----------
+    S. P. Lloyd, Least squares quantization in PCM, IEEE Transactions on Information Theory 28
+    (1982).
+    D. D. Lee, H. S. Seung, Learning the parts of objects by non-negative matrix factorization,
+    Nature 401 (1999), where PCA, NMF and vector quantisation stand side by side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens import VectorQuantizer
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0.0, 0.0], [5.0, 5.0]], [30, 20], axis=0) + 0.1 * rng.normal(size=(50, 2))
+    >>> model = VectorQuantizer(n_components=2, random_state=0).fit(X)
+    >>> model.components_.round(0) + 0.0
+    array([[0., 0.],
+           [5., 5.]])
+    >>> model.transform([[4.0, 6.0]])
+    array([[0., 1.]])
+    """
+
+    choose_solver = staticmethod(choose_solver)
+
+    excused: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
+        "The start is drawn from the rows, and repeated rows are drawn otherwise than weighted "
+        "ones. Centres are weighted means whatever the start: test_vector_quantizer holds it.",
+    )
+    _remedy = "Raise max_iter or tol; after batches, take solver='kmeans'."
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"auto", "kmeans", "minibatch"})],
+        "init": [StrOptions({"k-means++", "random"}), np.ndarray],
+        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    components_: NDArray
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        solver: Literal["auto", "kmeans", "minibatch"] = "auto",
+        init: Literal["k-means++", "random"] | NDArray = "k-means++",
+        n_init: Literal["auto"] | int = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        batch_size: int = 1024,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    @fitting
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the code book to `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
+            The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
+            is read as a whole.
+        y : Ignored
+            Present for the conventions of pipelines.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts in the squared error; 0 leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _solve(
+        self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+    ) -> CodeBook:
+        moments = centred(X, weight)
+        require_finite(moments.mean, moments.square)
+        n, d = X.shape
+        if self.n_components > n:
+            raise ValueError(
+                f"n_components={self.n_components} is more than n_samples={n}. "
+                f"Ask for at most {n}, or give more data."
+            )
+        # a copy, because scikit-learn centres dense rows in place and takes none that are read-only
+        if sparse.issparse(X):
+            mean, rows = np.zeros(d), _rows(X).copy()
+        else:
+            mean, rows = moments.mean, np.subtract(X, moments.mean, dtype=np.float64)
+        search = _Search(
+            rows=rows,
+            weight=np.ones(n) if weight is None else weight,
+            # of rows that are all the same every distance is zero, whatever it is compared with
+            spread=float(np.sqrt(max(moments.square, 0.0))) or 1.0,
+            k=int(self.n_components),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            state=self._state(rng),
+            monitor=monitor,
+        )
+        solver = choose_solver(X.shape, self.n_components) if self.solver == "auto" else self.solver
+        start = self.init if isinstance(self.init, str) else self._given(d) - mean
+        if solver == "minibatch":
+            cells = search.by_batches(start, self.n_init, self.batch_size)
+        else:
+            cells = search.by_steps(start, self._n_starts())
+        certificate = Certificate(RESIDUAL, cells.residual / search.spread, self.tol)
+        return CodeBook(
+            solver=solver,
+            n_iter=search.n_iter,
+            converged=certificate.holds,
+            objective_history=np.array(search.history),
+            certificate=certificate,
+            components=cells.centres[np.argsort(-cells.mass, kind="stable")] + mean,
+            inertia=cells.square,
+            reconstruction_err=float(np.sqrt(cells.square)),
+        )
+
+    def _state(self, rng: np.random.Generator) -> np.random.RandomState:
+        """Return what scikit-learn draws from: without a seed a new one, not the global one."""
+        seed = int(rng.integers(2**32)) if self.random_state is None else self.random_state
+        state: np.random.RandomState = check_random_state(seed)
+        return state
+
+    def _n_starts(self) -> int:
+        if not isinstance(self.init, str):
+            return 1
+        if self.n_init == "auto":
+            return RANDOM_STARTS if self.init == "random" else 1
+        return int(self.n_init)
+
+    def _given(self, d: int) -> NDArray:
+        """Return the centres to start from, checked."""
+        rules = {"dtype": np.float64, "ensure_2d": False, "allow_nd": True}
+        given: NDArray = check_array(self.init, input_name="init", **rules)
+        if given.shape != (self.n_components, d):
+            raise ValueError(
+                f"init has shape {given.shape}, and a start has n_components={self.n_components} "
+                f"centres of {d} features. Give an array of shape {(self.n_components, d)}."
+            )
+        return given
+
+    def _store(self, solution: Solution, X: Any) -> None:
+        super()._store(solution, X)
+        if isinstance(solution, CodeBook):
+            # a centre turned round is no centre
+            self.components_ = np.ascontiguousarray(solution.components, dtype=X.dtype)
+        self.n_components_ = len(self.components_)
+        self.labels_ = _nearest(X, self.components_)  # of all rows, also those of no weight
+
+    def _asked_to_converge(self) -> bool:
+        return self.solver != "minibatch"  # who asks for batches asks for an approximation
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Return for each row of `X` the number of its nearest centre.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return _nearest(self._fitted(X), self.components_)
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Return the codes W of `X`: in each row a 1 for the nearest centre, all else 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        rows = self._fitted(X)
+        codes: NDArray = np.zeros((rows.shape[0], len(self.components_)), dtype=rows.dtype)
+        codes[np.arange(len(codes)), _nearest(rows, self.components_)] = 1
+        return codes
+
+    def inverse_transform(self, X: ArrayLike) -> NDArray:
+        """Return ``W H`` for codes W: the centre that each row stands for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        return self._check_scores(X) @ self.components_
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return minus the mean squared distance of the rows of `X` from their centres.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : Ignored
+
+        Returns
+        -------
+        float
+        """
+        rows = self._fitted(X)
+        labels = _nearest(rows, self.components_)
+        return -float(_squares(rows, self.components_, labels).mean())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+@dataclass(eq=False)
+class _Search:
+    """The search for a code book, watched: what is given, and how it has gone so far."""
+
+    rows: Any
+    weight: NDArray
+    spread: float
+    k: int
+    tol: float
+    max_iter: int
+    state: np.random.RandomState
+    monitor: Monitor
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+    stopped: bool = False
+
+    def by_batches(self, start: Any, n_init: Any, batch_size: int) -> _Cells:
+        """Return cells that batches of rows have found, with their means as centres."""
+        n_init = n_init if isinstance(start, str) else 1
+        model = MiniBatchKMeans(
+            self.k, init=start, n_init=n_init, max_iter=self.max_iter, batch_size=batch_size
+        )
+        return self._run(model)
+
+    def by_steps(self, start: Any, n_starts: int) -> _Cells:
+        """Return the best cells to which steps of Lloyd's lead from several starts."""
+        found = []
+        for _ in range(n_starts):
+            found.append(self._descend(start))
+            if self.stopped:
+                break
+        return min(found, key=lambda cells: cells.square)
+
+    def _descend(self, start: Any) -> _Cells:
+        """Go down from one start, with a look at the certificate every few steps."""
+        steps_left = self.max_iter
+        while True:
+            before = self.n_iter
+            # scikit-learn's own stop comes later than ours: it goes on until no label changes
+            model = KMeans(
+                self.k, init=start, n_init=1, max_iter=min(STEPS, steps_left), tol=0, copy_x=False
+            )
+            cells = self._run(model)
+            steps_left -= self.n_iter - before
+            if self.stopped or steps_left <= 0 or cells.residual <= self.tol * self.spread:
+                return cells
+            start = cells.means
+
+    def _run(self, model: Any) -> _Cells:
+        """Fit a model of scikit-learn's; return its cells, and note how it went."""
+        model.set_params(random_state=self.state)
+        with warnings.catch_warnings():  # that there are fewer rows that differ does no harm
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(self.rows, sample_weight=self.weight)
+        self.n_iter += int(model.n_iter_)
+        # Means are summed again, because those of scikit-learn depend on the number of threads in
+        # their last digits.
+        means, _ = self._means(model.labels_, model.cluster_centers_)
+        labels = _nearest(self.rows, means)
+        square = float(self.weight @ _squares(self.rows, means, labels))
+        self.history.append(square)
+        self.stopped = self.monitor(square)
+        return _Cells(means, *self._means(labels, means), square)
+
+    def _means(self, labels: NDArray, centres: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the mean and the mass of each cell; one without rows stays at its centre."""
+        n = len(labels)
+        members = sparse.csr_array((self.weight, (labels, np.arange(n))), shape=(self.k, n))
+        mass = np.asarray(members.sum(axis=1))
+        sums = members @ self.rows
+        sums = sums.toarray() if sparse.issparse(sums) else sums
+        full = mass > 0
+        means = centres.copy()
+        means[full] = sums[full] / mass[full, None]
+        return means, mass
+
+
+def _rows(X: Any) -> sparse.csr_array:
+    """Return a sparse table as scikit-learn's k-means needs it, without a copy where it is so.
+
+    Numbers are float64, indices 32 bits wide where they can be, and no entry is in two parts.
+    """
+    rows = sparse.csr_array(X, dtype=np.float64)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    width = sparse.get_index_dtype(maxval=max(rows.nnz, rows.shape[1]))
+    indices, indptr = (part.astype(width, copy=False) for part in (rows.indices, rows.indptr))
+    return sparse.csr_array((rows.data, indices, indptr), shape=rows.shape)
+
+
+def _nearest(X: Any, centres: NDArray) -> NDArray:
+    """Return for each row the number of its nearest centre, the first of several.
+
+    ``|x - c|^2`` is ``|x - s|^2 + |c - s|^2 - 2 (x - s)'(c - s)``, whatever s; with the middle of
+    the centres for s it keeps its digits far from zero, and its first term is the same for all c.
+    """
+    middle = centres.mean(axis=0)
+    V = centres - middle
+    along = X @ V.T - middle @ V.T if sparse.issparse(X) else product(X, middle, V.T)
+    labels: NDArray = np.argmin((V * V).sum(axis=1) - 2 * along, axis=1)
+    return labels
+
+
+def _squares(X: Any, centres: NDArray, labels: NDArray) -> NDArray:
+    """Return the squared distance of each row from its centre, in float64."""
+    if sparse.issparse(X):
+        rows, own = _rows(X), centres.astype(np.float64)
+        n = rows.shape[0]
+        at = np.repeat(np.arange(n), np.diff(rows.indptr))  # the row of each entry
+        change = rows.data * (rows.data - 2 * own[labels[at], rows.indices])
+        squares = np.bincount(at, change, minlength=n) + (own * own).sum(axis=1)[labels]
+        return np.asarray(np.maximum(squares, 0.0))  # a row that is a centre may come out below
+    out = np.empty(len(X))
+    for block in threads.spans(len(X), max(1, BYTES // (8 * X.shape[1]))):
+        away = np.subtract(X[block], centres[labels[block]], dtype=np.float64)
+        out[block] = np.einsum("ij,ij->i", away, away)
+    return out

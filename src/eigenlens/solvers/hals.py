@@ -1,0 +1,345 @@
+"""Non-negative factors by least squares: hierarchical alternating least squares, extrapolated.
+
+With H fixed, every row of W is a non-negative least squares problem, and all share ``G = H H'``:
+coordinate descent needs nothing of X but ``X H'``. With W fixed it is the same for the columns of
+H. A product with X costs more than a sweep over coordinates, so each is used for several sweeps
+(Gillis, Glineur 2012). After each iteration both factors go on in the direction they came from,
+and back where that raised the objective (after Ang, Gillis 2019). X is read once an iteration: as
+soon as some rows of W are known, their part of ``W'X`` is added up while these rows are in cache.
+
+With holes, every row has a matrix of its own, over what is observed of it. Where that shows next
+to nothing of a part, its code could be anything, and what is filled in with it. So a hole counts
+too: as a zero, by 1e-8 of the weight of an entry.
+
+Allocates some arrays of the size of W and H, and for rows with holes a transposed copy of the mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..ops import threads
+from ..ops.centred import Table
+from ..ops.lasso import MAX_SWEEPS, descend, lasso_rows, masked_grams
+from .parts import NONE, Parts, Penalty, certify
+from .solution import Certificate, Monitor, ignore
+
+__all__ = ["encode", "solve"]
+
+SWEEPS = 8  # over the coordinates for each product with X
+ENOUGH = 0.1  # share of the gain of the first sweep below which another one does not pay
+GROWTH, RISE, BRAKE = 1.05, 1.01, 1.5  # of the extrapolation, as in the paper
+FLOOR = 0.1  # of its ceiling, so that it can grow again
+GROUPS = 16  # of rows at most, each with its own sum of W'X, so that threads cannot change them
+LEAST = 64  # rows for one thread
+CACHE = 1 << 20  # bytes to work on at once
+ROUNDING = 2e-15  # of the sum of squares of X: what an objective may be off by
+SMALL = 1 << 20  # entries up to which a table in single precision is taken in double
+TRACE = 1e-8  # weight of a hole
+REST = 1e-12  # step at which a row of codes rests, relative to the row of X
+NOTHING = 1e-12  # of the square of a row of X: a residual that no part is wanted for
+
+
+@threads.serial_blas()  # small products between the parallel passes, which idle workers would slow
+def solve(
+    X: Table,
+    W: NDArray,
+    H: NDArray,
+    *,
+    on_W: Penalty = NONE,
+    on_H: Penalty = NONE,
+    weight: NDArray | None = None,
+    observed: NDArray | None = None,
+    tol: float,
+    max_iter: int,
+    monitor: Monitor = ignore,
+) -> Parts:
+    """Return codes and parts of `X` from a start `W`, `H`, which is left as it is.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        No entry is negative, and those that were not observed are zero.
+    W, H : ndarray of shapes (n, k) and (k, d)
+    on_W, on_H : Penalty
+    weight : ndarray of shape (n,), optional
+    observed : ndarray of bool, of the shape of X, optional
+    tol : float
+        For the KKT residual, see :func:`eigenlens.solvers.parts.certify`.
+    max_iter : int
+    monitor : callable, optional
+    """
+    problem = _Problem(X, on_W, on_H, weight, observed)
+    W, Ht = np.array(W, np.float64), np.array(H.T, np.float64, order="C")
+    ahead = Ht  # the parts, extrapolated
+    step, ceiling, look = 0.0, 1.0, 0  # there is no direction yet to go on in
+    objective, before, history, certificate = np.inf, np.inf, list[float](), None
+    for _ in range(max_iter):
+        codes, gram, cross, violation = problem.codes(W, ahead, step)
+        parts, more, value = problem.parts(codes, gram, cross, ahead)
+        gain, rounding = objective - value, ROUNDING * problem.square
+        left = violation + more
+        if gain > rounding or not step or (gain >= -rounding and left <= before):
+            before = left if step else before
+            step = min(ceiling, GROWTH * step) if step else ceiling / BRAKE
+            ahead = np.maximum(parts + step * (parts - Ht), 0.0)
+            W, Ht, objective, ceiling = codes, parts, value, min(1.0, RISE * ceiling)
+            objective -= problem.revive(W, Ht, ahead, gram)
+        else:  # back, and one iteration without, which never raises the objective
+            ahead, ceiling, step, before = Ht, max(step, FLOOR), 0.0, left
+        history.append(min(objective, history[-1]) if history else objective)
+        stop, certificate = monitor(objective), None
+        near = len(history) > look and problem.certify(left, tol).holds
+        if stop or near:
+            W, value, certificate = problem.finish(W, Ht, tol)
+            ahead, objective, history[-1] = Ht, value, min(value, history[-1])
+            if stop or certificate.holds:
+                break
+            look = 5 + len(history) * 11 // 10  # the pair on the way looked better than it was
+    if certificate is None:
+        W, value, certificate = problem.finish(W, Ht, tol)
+        history[-1] = min(value, history[-1])
+    return Parts(
+        solver="coordinate descent",
+        n_iter=len(history),
+        converged=certificate.holds,
+        objective_history=np.array(history),
+        certificate=certificate,
+        components=Ht.T,
+        codes=W,
+    )
+
+
+@threads.serial_blas()
+def encode(
+    X: Table, H: NDArray, *, penalty: Penalty = NONE, observed: NDArray | None = None
+) -> NDArray:
+    """Return the codes of the rows of `X` with the parts `H`, each solved for to the end."""
+    return _Problem(X, penalty, NONE, None, observed).encode(np.array(H.T, np.float64, order="C"))
+
+
+class _Problem:
+    """The data, and what is asked of both factors. Parts go by their transpose, a row a feature."""
+
+    def __init__(
+        self,
+        X: Table,
+        on_W: Penalty,
+        on_H: Penalty,
+        weight: NDArray | None,
+        observed: NDArray | None,
+    ) -> None:
+        if X.size <= SMALL:  # digits that cost nothing here, and extrapolation magnifies their loss
+            X = X.astype(np.float64, copy=False)
+        observed = None if observed is None or observed.all() else observed
+        self.X, self.on_W, self.on_H, self.weight, self.observed = X, on_W, on_H, weight, observed
+        self.across = None if observed is None else np.ascontiguousarray(observed.T)
+        self.squares = _row_squares(X)
+        self.square = float(self.squares.sum() if weight is None else weight @ self.squares)
+
+    def codes(
+        self, W: NDArray, Ht: NDArray, step: float, sweeps: int = SWEEPS
+    ) -> tuple[NDArray, NDArray, NDArray, float]:
+        """Return codes that descend from `W` and go on by `step`, and what the parts need of them.
+
+        That is ``W'sW`` and ``X'sW`` with the weights s; last comes the gain at the start.
+        """
+        d, k = Ht.shape
+        G, H = Ht.T @ Ht, Ht.astype(self.X.dtype, copy=False)
+        found, groups = np.empty_like(W), self._groups(k)
+        dense = not sparse.issparse(self.X)
+
+        def part(i: int) -> tuple[NDArray, NDArray, float]:
+            gram, cross, violation = np.zeros((k, k)), np.zeros((d if dense else 0, k)), 0.0
+            for rows in self._blocks(groups[i], k):
+                X, V, out = _rows(self.X, rows), found[rows], np.empty((_length(rows), 2))
+                V[:] = W[rows]
+                grams = _grams(G, Ht, self.observed, rows, self.on_W)
+                R = np.asarray(X @ H, np.float64) - self.on_W.l1 - _product(grams, V)
+                descend(grams, R, V, sweeps, ENOUGH, out)
+                V += step * (V - W[rows])
+                np.maximum(V, 0.0, out=V)
+                weighted = V if self.weight is None else V * self.weight[rows, None]
+                gram += V.T @ weighted
+                if dense:
+                    cross += X.T @ weighted.astype(X.dtype, copy=False)
+                violation += _total(out[:, 0], self.weight, rows)
+            return gram, cross, violation
+
+        grams, crosses, violations = zip(*threads.run(part, len(groups)), strict=True)
+        if dense:
+            cross = np.sum(crosses, axis=0)
+        else:  # a sum for each group would need more room than X does
+            weighted = found if self.weight is None else found * self.weight[:, None]
+            cross = np.asarray(self.X.T @ weighted)
+        return found, np.sum(grams, axis=0), cross, float(sum(violations))
+
+    def parts(
+        self, W: NDArray, gram: NDArray, cross: NDArray, Ht: NDArray, sweeps: int = SWEEPS
+    ) -> tuple[NDArray, float, float]:
+        """Return parts that descend from `Ht`, the gain at the start, and the objective."""
+        d, k = Ht.shape
+        found, out = Ht.copy(), np.empty((d, 3))
+        roots = W if self.weight is None else W * np.sqrt(self.weight)[:, None]
+        size = max(LEAST, -(-d // GROUPS)) if self.across is None else _at_once(k * k)
+        blocks = threads.spans(d, size)
+
+        def part(i: int) -> None:
+            rows = blocks[i]
+            C, grams = cross[rows] - self.on_H.l1, _grams(gram, roots, self.across, rows, self.on_H)
+            R = C - _product(grams, Ht[rows])
+            out[rows, 2] = -0.5 * np.einsum("ij,ij->i", C + R, Ht[rows])  # 1/2 h'Gh - c'h
+            descend(grams, R, found[rows], sweeps, ENOUGH, out[rows])
+
+        threads.run(part, len(blocks))
+        violation, gain, value = out.sum(axis=0)
+        value += 0.5 * self.square + self.on_W.of(W, self.weight) - gain
+        return found, float(violation), float(value)
+
+    def revive(self, W: NDArray, Ht: NDArray, ahead: NDArray, gram: NDArray) -> float:
+        """Make of each part that no row uses the residual of a row that is fitted badly, in place.
+
+        A part that has died would never come back. It takes the codes that are best beside the
+        others, if they are worth its penalty. Returns what that takes off the objective.
+        """
+        gained = 0.0
+        for a in np.flatnonzero(np.diag(gram) <= 0.0):
+            W[:, a] = Ht[:, a] = ahead[:, a] = 0.0
+            i = int(np.argmax(self._errors(W, Ht)))
+            h = np.maximum(self._residual(W, Ht, slice(i, i + 1))[0], 0.0)
+            size = float(np.linalg.norm(h))
+            if size**2 <= NOTHING * self.squares[i]:
+                break
+            h *= np.linalg.norm(Ht) / np.sqrt(Ht.shape[1]) / size or 1.0
+            blocks = self._blocks(slice(0, len(W)), Ht.shape[1])
+            c = np.concatenate([self._residual(W, Ht, rows) @ h for rows in blocks]) - self.on_W.l1
+            curvature = h @ h if self.observed is None else self._weights(slice(None)) @ h**2
+            curvature = np.maximum(curvature + self.on_W.l2, np.finfo(np.float64).tiny)
+            w = np.maximum(c, 0.0) / curvature
+            gain = _total(0.5 * curvature * w**2, self.weight, slice(None)) - self.on_H.of(
+                h[:, None]
+            )
+            if gain > 0:
+                W[:, a], Ht[:, a], ahead[:, a] = w, h, h
+                gained += gain
+        return gained
+
+    def _errors(self, W: NDArray, Ht: NDArray) -> NDArray:
+        """Return the squared residual of each row, as if there were no holes."""
+        H = Ht.astype(self.X.dtype, copy=False)
+        return self.squares - np.einsum("ij,ij->i", W, 2 * (self.X @ H) - W @ (Ht.T @ Ht))
+
+    def _residual(self, W: NDArray, Ht: NDArray, rows: slice) -> NDArray:
+        """Return ``X - W H`` in some rows, times the weights of entries."""
+        X = _rows(self.X, rows)
+        rest = (X.toarray() if sparse.issparse(X) else X) - W[rows] @ Ht.T
+        return rest if self.observed is None else rest * self._weights(rows)
+
+    def _weights(self, rows: slice) -> NDArray:
+        """Return the weights of entries in some rows of a table with holes."""
+        assert self.observed is not None
+        return np.where(self.observed[rows], 1.0, TRACE)
+
+    def finish(self, W: NDArray, Ht: NDArray, tol: float) -> tuple[NDArray, float, Certificate]:
+        """Return the codes solved for to the end, the objective there, and the certificate."""
+        W = self.encode(Ht, W)
+        _, gram, cross, violation = self.codes(W, Ht, 0.0, sweeps=0)
+        _, more, value = self.parts(W, gram, cross, Ht, sweeps=0)
+        return W, value, self.certify(violation + more, tol)
+
+    def certify(self, violation: float, tol: float) -> Certificate:
+        """Return the certificate that a sum of gains gives."""
+        return certify(violation, 0.5 * self.square, tol)
+
+    def encode(self, Ht: NDArray, start: NDArray | None = None) -> NDArray:
+        """Return the codes for the parts `Ht`, each row on its own.
+
+        Rows are brought to one size first: with ``l1`` taken off c the problem is homogeneous.
+        """
+        k = Ht.shape[1]
+        G, H = Ht.T @ Ht, Ht.astype(self.X.dtype, copy=False)
+        W = np.zeros((self.X.shape[0], k)) if start is None else start.copy()
+        free = np.zeros(k)
+        blocks = self._blocks(slice(0, len(W)), k)
+
+        def part(i: int) -> None:
+            rows = blocks[i]
+            C = np.asarray(_rows(self.X, rows) @ H, np.float64) - self.on_W.l1
+            grams = _grams(G, Ht, self.observed, rows, self.on_W)
+            lengths = np.sqrt(np.einsum("iaa->ia", grams))
+            along = np.divide(C, lengths, out=np.zeros_like(C), where=lengths > 0)
+            size = along.max(axis=1, initial=0.0)[:, None]
+            np.divide(C, size, out=C, where=size > 0)
+            np.divide(W[rows], size, out=W[rows], where=size > 0)
+            if self.observed is None:
+                lasso_rows(grams[0], C, free, W[rows], REST, MAX_SWEEPS, True)
+            else:
+                for own, c, w in zip(grams, C, W[rows], strict=True):
+                    lasso_rows(own, c[None], free, w[None], REST, MAX_SWEEPS, True)
+            W[rows] *= size
+
+        threads.run(part, len(blocks))
+        return W
+
+    def _groups(self, k: int) -> list[slice]:
+        """Cut the rows into few groups: their sums must not need more room than the data."""
+        n = self.X.shape[0]
+        most = GROUPS if sparse.issparse(self.X) else max(2, n // (2 * k))
+        return threads.spans(n, max(LEAST, -(-n // min(GROUPS, most))))
+
+    def _blocks(self, rows: slice, k: int) -> list[slice]:
+        """Cut rows so that what is read of X, and matrices of rows with holes, stay in cache."""
+        size = _at_once(16 * k if sparse.issparse(self.X) else self.X.shape[1])
+        if self.observed is not None:
+            size = min(size, _at_once(k * k))
+        cut = threads.spans(_length(rows), size)
+        return [slice(rows.start + part.start, rows.start + part.stop) for part in cut]
+
+
+def _product(grams: NDArray, V: NDArray) -> NDArray:
+    """Return the product of each row of `V` with its matrix, or with the one that all share."""
+    if len(grams) == 1:
+        return V @ grams[0]
+    return np.einsum("ia,iab->ib", V, grams)
+
+
+def _length(rows: slice) -> int:
+    return int(rows.stop - rows.start)
+
+
+def _total(values: NDArray, weight: NDArray | None, rows: slice) -> float:
+    return float(values.sum() if weight is None else weight[rows] @ values)
+
+
+def _at_once(numbers: int) -> int:
+    """Return how many rows of so many numbers to work on at once."""
+    return max(LEAST, CACHE // (8 * numbers))
+
+
+def _grams(G: NDArray, A: NDArray, seen: NDArray | None, rows: slice, penalty: Penalty) -> NDArray:
+    """Return the matrices of the quadratic forms of some rows: one for each, or one for all."""
+    if seen is None:
+        return penalty.curved(G[None])
+    out = np.empty((_length(rows), *G.shape))
+    masked_grams(G, A, seen[rows], TRACE, out)
+    return penalty.curved(out)
+
+
+def _rows(X: Any, rows: slice) -> Any:
+    """Return some rows of `X`, of sparse X too without a copy of what is stored."""
+    if not sparse.issparse(X):
+        return X[rows]
+    ends = X.indptr[rows.start : rows.stop + 1]
+    stored = X.data[ends[0] : ends[-1]], X.indices[ends[0] : ends[-1]]
+    return sparse.csr_array((*stored, ends - ends[0]), shape=(len(ends) - 1, X.shape[1]))
+
+
+def _row_squares(X: Any) -> NDArray:
+    """Return the sum of squares of each row, in float64."""
+    if sparse.issparse(X):
+        return np.asarray(X.power(2, np.float64).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
