@@ -45,7 +45,9 @@ def divergence(X, Y, observed=None, weight=None):
 
 
 def objective(X, W, H, on_W=NONE, on_H=NONE, observed=None, weight=None):
-    return divergence(X, W @ H, observed, weight) + on_W.of(W, weight) + on_H.of(H)
+    value = divergence(X, W @ H, observed, weight) + on_W.of(W, weight) + on_H.of(H)
+    holes = 0.0 if observed is None else np.where(observed, 0.0, W @ H)
+    return value + kullback_leibler.TRACE * np.sum(holes)
 
 
 def ratio(X, Y):
@@ -55,7 +57,7 @@ def ratio(X, Y):
 
 def gradient(X, W, H, penalty=NONE, observed=None):
     """Return the gradient in W."""
-    seen = np.ones_like(X) if observed is None else observed.astype(float)
+    seen = np.ones_like(X) if observed is None else np.where(observed, 1.0, kullback_leibler.TRACE)
     return (seen - ratio(X, W @ H)) @ H.T + penalty.l1 + penalty.l2 * W
 
 

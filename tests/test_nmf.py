@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 import sklearn.decomposition
 from real_data import real_file
-from scipy import sparse
+from scipy import optimize, sparse
 from scipy.optimize import linear_sum_assignment
-from sklearn.callback import ProgressBar  # noqa: F401  the door is there
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -338,3 +337,127 @@ def test_parts_of_faces():
     nmf, vq, best = np.array(errors) / np.linalg.norm(X)
     assert best < nmf < vq
     assert sparseness(model).mean() > 2 * sparseness(pca).mean()
+
+
+# ------------------------------------------------------------------------------- what went wrong
+
+
+@pytest.mark.parametrize("loss", ["frobenius", KL])
+@pytest.mark.parametrize("size", [1e-200, 1e-9, 1e80])
+def test_size_of_the_numbers_does_not_matter(loss, size):
+    X, _ = planted(60, 20, 3)
+    how = {"beta_loss": loss, "tol": 1e-5, "max_iter": 2000}
+    one, other = NMF(3, **how), NMF(3, **how)
+    fitted = other.fit_transform(size * X) / size @ other.components_
+    expected = one.fit_transform(X) @ one.components_
+    assert other.certificate_.holds
+    assert np.linalg.norm(X - fitted) <= 1.01 * np.linalg.norm(X - expected)
+    np.testing.assert_allclose(
+        other.transform(size * X) / size @ other.components_, fitted, rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_size_of_single_numbers_and_of_weights_does_not_matter(size):
+    X, _ = planted(60, 20, 3)
+    model = NMF(3, beta_loss=KL, max_iter=1000)
+    W = model.fit_transform((size * X).astype(np.float32), sample_weight=np.full(60, 1e100))
+    fitted = W.astype(float) / size @ model.components_.astype(float)
+    assert np.linalg.norm(X - fitted) < 0.2 * np.linalg.norm(X - X.mean())
+    assert model.certificate_.holds
+
+
+def test_penalties_follow_the_size_of_the_numbers():
+    X, _ = planted(60, 20, 3)
+    how = {"l1_ratio": 0.5, "tol": 1e-6, "max_iter": 3000}
+    one = NMF(3, alpha_W=0.01, **how).fit(X)
+    # X = 4^-10 Z, W and H by its root: |.|^2 by 4^-20, l1 |W| by 2^-10, l2 |W|^2 by 4^-10
+    small = NMF(3, alpha_W=0.01 * 4.0**-10, l1_ratio=0.0, tol=1e-6, max_iter=3000).fit(4.0**-10 * X)
+    large = NMF(3, alpha_W=0.01, l1_ratio=0.0, tol=1e-6, max_iter=3000).fit(X)
+    assert small.objective_history_[-1] == pytest.approx(
+        4.0**-20 * large.objective_history_[-1], rel=1e-6
+    )
+    assert one.converged_
+
+
+def test_counts_from_a_start_with_empty_rows_and_columns():
+    """NNDSVD of more blocks than parts has rows and columns of zeros, which nothing would move."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 30))
+    for b in range(6):
+        X[10 * b : 10 * b + 10, 5 * b : 5 * b + 5] = rng.random((10, 5)) + 0.5
+    model = NMF(3, init="nndsvd", beta_loss=KL, max_iter=1000).fit(X)
+    other = NMF(3, init="nndsvda", beta_loss=KL, max_iter=1000).fit(X)
+    assert model.deviance_ < 1.3 * other.deviance_
+
+
+@pytest.mark.parametrize(("k", "spread"), [(100, 1.0), (100, 1e-3), (20, 1e-5)])
+def test_codes_of_many_parts_and_of_parts_nearly_alike(k, spread):
+    rng = np.random.default_rng(0)
+    H = 1 + spread * rng.exponential(size=(k, 150))
+    X = rng.exponential(size=(10, k)) @ H + 0.01 * rng.random((10, 150))
+    model = NMF(k)
+    model.components_, model.n_features_in_ = H, 150
+    W = model.transform(X)
+    best = [optimize.nnls(H.T, x)[1] for x in X]
+    np.testing.assert_allclose(np.linalg.norm(X - W @ H, axis=1), best, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["frobenius", KL])
+def test_codes_that_are_not_unique_are_the_same_twice(loss):
+    for X in (np.full((30, 10), 3.0), planted(30, 20, 2, snr=1e6)[0]):
+        model = NMF(3, beta_loss=loss, max_iter=500)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            W = model.fit_transform(X)
+        np.testing.assert_allclose(model.transform(X), W, rtol=1e-4, atol=1e-4 * W.max())
+
+
+def test_counts_in_single_precision_with_an_outlier():
+    X = np.random.default_rng(3).random((50, 12))
+    X[0, 0] = 1e8
+    single, double = (
+        NMF(3, beta_loss=KL, max_iter=1000).fit(X.astype(t)) for t in (np.float32, float)
+    )
+    assert single.deviance_ == pytest.approx(double.deviance_, rel=1e-3)
+    assert np.diff(single.objective_history_).max() <= 0
+
+
+def test_many_holes_do_not_run_away():
+    X, _ = planted(200, 30, 3)
+    holes = np.random.default_rng(0).random(X.shape) < 0.7
+    holes[:, 0] = False
+    for loss in ("frobenius", KL):
+        model = NMF(3, beta_loss=loss, missing="mask", max_iter=1000).fit(
+            np.where(holes, np.nan, X)
+        )
+        assert (
+            np.median(np.abs(model.impute(np.where(holes, np.nan, X)) - X)[holes]) < 0.5 * X.std()
+        )
+        assert model.impute(np.where(holes, np.nan, X)).max() < 20 * X.max()
+
+
+def test_what_cross_validation_cannot_do_is_said():
+    X, _ = planted(60, 20, 3)
+    with pytest.raises(TypeError, match="needs dense X"):
+        NMF("cv").fit(sparse.csr_array(np.where(np.quantile(X, 0.9) < X, X, 0)))
+    with pytest.raises(ValueError, match="sample_weight"):
+        NMF("cv").fit(X, sample_weight=np.ones(60))
+
+
+def test_odd_input_that_is_fine():
+    X, _ = planted(60, 20, 3)
+    rng, weight = np.random.default_rng(0), (np.arange(60) > 5) * 1.0
+    W, H = rng.random((60, 3)), rng.random((3, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert NMF(3, init="custom").fit(X, W=W.tolist(), H=H.tolist()).n_components_ == 3
+        assert NMF(3, init="custom").fit(X, W=W, H=H, sample_weight=weight).n_components_ == 3
+        assert NMF(2).fit(X[:1]).n_components_ == 2
+    # -1 and 2 in one cell are 1
+    twice = sparse.csr_array(([-1.0, 2.0, 3.0], [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    assert NMF(2).fit(twice).reconstruction_err_ < 1e-6
+    with pytest.raises(ValueError, match="overflow"):
+        NMF(3, tol=1e-3, max_iter=1000).fit(X).transform(1e200 * X)
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(20)])
+    assert NMF(3, missing="mask", tol=1e-3, max_iter=1000).fit(frame).impute(frame).shape == X.shape

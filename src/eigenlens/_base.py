@@ -65,6 +65,9 @@ class Estimator(
     excused: ClassVar[Mapping[str, str]] = {}
     """Checks of the contract that do not apply to the class, each with the reason."""
 
+    _min_samples: ClassVar[int] = 2
+    """Rows that a fit needs at least."""
+
     exemplar: ClassVar[Mapping[str, Any]] = {}
     """Parameters to check the contract with, where the defaults ask for nothing worth checking."""
 
@@ -100,7 +103,9 @@ class Estimator(
         """
         self._forget()
         whole = sample_weight is not None
-        X = self._check(X, reset=True, whole=whole, ensure_all_finite=False, ensure_min_samples=2)
+        least = self._min_samples
+        rules = {"ensure_all_finite": False, "ensure_min_samples": least}
+        X = self._check(X, reset=True, whole=whole, **rules)
         rows, weight = weighted_rows(X, sample_weight)
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)

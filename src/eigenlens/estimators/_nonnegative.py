@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator
 from .._compat import Interval, StrOptions
-from ..ops.finite import NonFiniteError
 from ..solvers.divergence import divergence, saturated
 from ..solvers.nndsvd import INITS, at_random, nndsvd
 from ..solvers.parts import Parts, Penalty
@@ -23,6 +22,7 @@ from ..solvers.parts import Parts, Penalty
 __all__ = ["Nonnegative"]
 
 DENSE = 0.4  # share of cells filled from which a dense table is faster, and hardly larger
+LOW, HIGH = 1e-3, 1e6  # means of tables that are fitted as they are
 BETA = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -34,6 +34,60 @@ class Factors(Parts):
     reconstruction_err: float
     deviance: float | None
     log_likelihood: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What X, and its weights, are divided by, so that nothing underflows or overflows in a fit.
+
+    Powers of four, so that no digit changes, and 1 for all but extreme numbers, where starts and
+    updates are to the bit those that the numbers themselves would have.
+    """
+
+    size: float
+    mass: float
+    beta: float
+
+    @classmethod
+    def of(cls, X: Any, weight: NDArray | None, beta: float) -> Unit:
+        """Return the units that suit a table and its weights."""
+        mean = float(X.sum(dtype=np.float64)) / max(1, X.shape[0] * X.shape[1])
+        mass = 1.0 if weight is None else float(weight.mean())
+        return cls(_power_of_four(mean), _power_of_four(mass), beta)
+
+    @property
+    def loss(self) -> float:
+        """The unit of the objective."""
+        return float(self.size**self.beta * self.mass)
+
+    def table(self, X: Any) -> Any:
+        """Return the table in its unit."""
+        return X if self.size == 1 else X / X.dtype.type(self.size)
+
+    def factor(self, A: Any) -> Any:
+        """Return W or H, of which each has the root of the unit, if there is one."""
+        return A if A is None or self.size == 1 else np.asarray(A) / np.sqrt(self.size)
+
+    def weight(self, weight: NDArray | None) -> NDArray | None:
+        """Return weights in their unit."""
+        return weight if weight is None or self.mass == 1 else weight / self.mass
+
+    def penalty(self, given: Penalty, mass: float = 1.0) -> Penalty:
+        """Return a penalty in the unit of the objective of a row of weight `mass`."""
+        loss = max(self.size**self.beta * mass, np.finfo(np.float64).tiny)
+        return Penalty(given.l1 * np.sqrt(self.size) / loss, given.l2 * self.size / loss)
+
+    def restored(self, found: Parts) -> Parts:
+        """Return a solution in the units of X."""
+        if self.size == 1 and self.mass == 1:
+            return found
+        root = np.sqrt(self.size)
+        return replace(
+            found,
+            components=found.components * found.components.dtype.type(root),
+            codes=found.codes * found.codes.dtype.type(root),
+            objective_history=found.objective_history * self.loss,
+        )
 
 
 class Nonnegative(Estimator):
@@ -52,6 +106,8 @@ class Nonnegative(Estimator):
         "verbose": ["verbose"],
     }
 
+    _min_samples = 1
+
     n_components: int | str | None
     init: str | None
     beta_loss: str | float
@@ -62,6 +118,7 @@ class Nonnegative(Estimator):
     l1_ratio: float
     components_: NDArray
     n_components_: int
+    n_iter_: int
     _codes: NDArray
 
     @property
@@ -76,6 +133,8 @@ class Nonnegative(Estimator):
 
     @property
     def _remedy(self) -> str:  # type: ignore[override]
+        if self.n_iter_ < self.max_iter:
+            return "It was stopped before that, by a callback or by the rule of its updates."
         return (
             f"Maximum number of iterations {self.max_iter} reached. Increase it to improve "
             "convergence."
@@ -83,6 +142,9 @@ class Nonnegative(Estimator):
 
     def _check(self, X: Any, *, reset: bool, whole: bool = True, **rules: Any) -> Any:
         X = super()._check(X, reset=reset, whole=whole, **rules)
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         values = X.data if sparse.issparse(X) else X
         if values.size and np.fmin.reduce(values, axis=None) < 0:
             raise ValueError(self._where_negative(X))
@@ -108,7 +170,7 @@ class Nonnegative(Estimator):
             X, observed = self._holes(X)
             square = _square(X)
         if not np.isfinite(square):
-            raise NonFiniteError
+            self._explain_non_finite(X)
         if self._beta <= 0 and (X.min() == 0 if observed is None else (X == 0)[observed].any()):
             raise ValueError(
                 "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add "
@@ -116,13 +178,7 @@ class Nonnegative(Estimator):
             )
         if sparse.issparse(X) and X.nnz > DENSE * X.shape[0] * X.shape[1]:
             X = X.toarray()
-        if sparse.issparse(X):
-            X = X.tocsr()
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            return X, None
-        return np.ascontiguousarray(X), observed
+        return (X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)), observed
 
     def _holes(self, X: Any) -> tuple[NDArray, NDArray]:
         """Return `X` with zeros for NaN, and where it has none."""
@@ -132,7 +188,7 @@ class Nonnegative(Estimator):
                 "X.toarray() with NaN where nothing was observed."
             )
         observed = ~np.isnan(X)
-        return np.where(observed, X, 0).astype(X.dtype), observed
+        return np.where(observed, X, X.dtype.type(0)), observed
 
     def _penalties(self, n: float, d: int) -> tuple[Penalty, Penalty]:
         """Return the penalties on W and H for n rows and d columns, in scikit-learn's units."""
@@ -166,9 +222,12 @@ class Nonnegative(Estimator):
         """Return W and H to begin with."""
         n, d = X.shape
         if self.init == "custom":
-            for name, A, shape in (("H", H, (k, d)), ("W", W, (n, k))):
+            H, W = (
                 self._require_factor(A, shape, name)
-                if np.max(A) == 0:
+                for name, A, shape in (("H", H, (k, d)), ("W", W, (n, k)))
+            )
+            for name, A in (("H", H), ("W", W)):
+                if A.max() == 0:
                     raise ValueError(
                         f"Array passed to NMF (input {name}) is full of zeros, from which nothing "
                         "can grow. Give numbers above zero."
@@ -198,12 +257,12 @@ class Nonnegative(Estimator):
         fill = self.init or "nndsvda"
         return nndsvd(X, k, draws, fill=fill, weight=weight, observed=observed)
 
-    def _require_factor(self, A: Any, shape: tuple[int, int], name: str) -> None:
-        """Raise unless a factor that was given can be used, in scikit-learn's words."""
+    def _require_factor(self, A: Any, shape: tuple[int, int], name: str) -> NDArray:
+        """Return a factor that was given; raise if it cannot be used, in scikit-learn's words."""
         whom = f"NMF (input {name})"
         if A is None:
             raise ValueError(f"init='custom' needs {name}. Give {name}=, of shape {shape}.")
-        A = check_array(A)
+        A = check_array(A, dtype=[np.float64, np.float32])
         for i, what in enumerate(("first", "second")):
             if A.shape[i] != shape[i]:
                 raise ValueError(
@@ -212,20 +271,26 @@ class Nonnegative(Estimator):
                 )
         if A.min() < 0:
             raise ValueError(f"Negative values in data passed to {whom}. Give none below zero.")
+        return np.asarray(A)
 
     def _described(
-        self, found: Parts, X: Any, weight: NDArray | None, observed: NDArray | None
+        self,
+        found: Parts,
+        X: Any,
+        weight: NDArray | None,
+        observed: NDArray | None,
+        unit: Unit,
     ) -> Factors:
-        """Return a solution with how well it fits the training data."""
-        fit = (X, found.codes, found.components)
-        loss = divergence(*fit, self._beta, weight=weight, observed=observed)
+        """Return a solution of ``X / unit`` in the units of X, with how well it fits."""
+        fit = (unit.table(X), found.codes, found.components)
+        loss = divergence(*fit, self._beta, weight=unit.weight(weight), observed=observed)
         poisson = self._beta == 1
         return Factors(
-            **vars(found),
+            **vars(unit.restored(found)),
             n_components=len(found.components),
-            reconstruction_err=float(np.sqrt(2.0 * max(loss, 0.0))),
-            deviance=2.0 * loss if poisson else None,
-            log_likelihood=saturated(X, weight=weight) - loss if poisson else None,
+            reconstruction_err=float(np.sqrt(2.0 * max(loss, 0.0)) * np.sqrt(unit.loss)),
+            deviance=2.0 * loss * unit.loss if poisson else None,
+            log_likelihood=saturated(X, weight=weight) - loss * unit.loss if poisson else None,
         )
 
     def _store(self, solution: Any, X: Any) -> None:
@@ -268,3 +333,10 @@ def _square(X: Any) -> float:
     """Return the sum of squares of `X`: a number, unless X holds what is none."""
     values, axes = (X.data, "i,i->") if sparse.issparse(X) else (X, "ij,ij->")
     return float(np.einsum(axes, values, values, dtype=np.float64))
+
+
+def _power_of_four(number: float) -> float:
+    """Return 1, or for very large and small numbers a power of four that is near."""
+    if LOW <= number <= HIGH or not 0 < number < np.inf:
+        return 1.0
+    return float(4.0 ** np.round(np.log2(number) / 2))

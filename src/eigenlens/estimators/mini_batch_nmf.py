@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base import fitting
 from .._compat import Interval
-from ..solvers import codes, online_parts
+from ..solvers import online_parts
+from ..solvers.nonnegative import encode
 from ..solvers.solution import Monitor
-from ._nonnegative import Factors, Nonnegative
+from ._nonnegative import Factors, Nonnegative, Unit
 
 __all__ = ["MiniBatchNMF"]
 
@@ -320,7 +321,10 @@ class MiniBatchNMF(Nonnegative):
             monitor=monitor,
         )
         self._keep(learner, X.dtype)
-        return _Online(**vars(self._described(found, X, None, None)), n_steps=learner.n_steps)
+        return _Online(
+            **vars(self._described(found, X, None, None, Unit(1.0, 1.0, self._beta))),
+            n_steps=learner.n_steps,
+        )
 
     def _kept(self, n: int) -> float:
         """Return what is kept of the sums from one batch to the next, of n rows in all."""
@@ -353,8 +357,8 @@ class MiniBatchNMF(Nonnegative):
         if self.n_iter_ >= self.max_iter:
             return super()._remedy
         return (
-            "Its batches pull the parts about: raise batch_size or max_no_improvement, or lower "
-            "tol; NMF takes all rows at once."
+            "Raise batch_size or max_no_improvement, or lower tol, unless a callback stopped it; "
+            "NMF takes all rows at once."
         )
 
     def transform(self, X: ArrayLike) -> NDArray:
@@ -369,7 +373,7 @@ class MiniBatchNMF(Nonnegative):
         ndarray of shape (n_samples, n_components)
         """
         rows, _ = self._table(self._fitted(X))
-        return codes.encode(
+        return encode(
             rows,
             self.components_,
             beta=self._beta,

@@ -13,10 +13,9 @@ from .._base import fitting
 from .._compat import StrOptions
 from ..ops.weights import mass_of
 from ..select.masked import masked_cross_validation
-from ..solvers import codes, hals, kullback_leibler, multiplicative
-from ..solvers.parts import Parts
+from ..solvers.nonnegative import encode, solve
 from ..solvers.solution import Monitor
-from ._nonnegative import Factors, Nonnegative
+from ._nonnegative import Factors, Nonnegative, Unit
 
 __all__ = ["NMF"]
 
@@ -39,15 +38,15 @@ class NMF(Nonnegative):
     `certificate_` says, and depends on the start. Parts come in no particular order.
 
     Drop-in for :class:`sklearn.decomposition.NMF`, with missing values, weights, a fast solver for
-    counts, and codes that are solved for to the end: :meth:`transform` of the training data gives
-    what :meth:`fit_transform` gave.
+    counts, and, with 'cd', codes that are solved for to the end: :meth:`transform` of the training
+    data gives what :meth:`fit_transform` gave.
 
     Parameters
     ----------
     n_components : int, {'auto', 'cv'} or None, default='auto'
         Number of parts. 'auto' for as many as a custom start has, or else, like None, as there are
-        features. 'cv' for the number that predicts hidden entries best, see
-        :func:`eigenlens.select.masked_cross_validation`.
+        features. 'cv' for the number that predicts hidden entries best, without penalties, and at
+        least one: see :func:`eigenlens.select.masked_cross_validation`.
     init : {'random', 'nndsvd', 'nndsvda', 'nndsvdar', 'custom'} or None, default=None
         Where to start: normal numbers without their signs; the positive parts of singular vectors,
         with zeros left, filled with the mean of X, or filled with small random numbers; or the `W`
@@ -59,8 +58,9 @@ class NMF(Nonnegative):
     beta_loss : float or {'frobenius', 'kullback-leibler', 'itakura-saito'}, default='frobenius'
         The loss: a beta-divergence, 2, 1 and 0 in turn.
     tol : float, default=1e-4
-        For 'cd' what the KKT residual, `certificate_`, must come down to. For 'mu' the relative
-        decrease of the root of the loss in ten iterations at which to stop.
+        For 'cd' what the KKT residual, `certificate_`, must come down to; 0 to make `max_iter`
+        iterations. For 'mu' the relative decrease of the root of the loss in ten iterations at
+        which to stop.
     max_iter : int, default=200
         Most iterations.
     random_state : int, RandomState instance or None, default=None
@@ -120,7 +120,7 @@ class NMF(Nonnegative):
     >>> from eigenlens import NMF
     >>> rng = np.random.default_rng(0)
     >>> parts = np.array([[3, 1, 0, 0, 0], [0, 0, 2, 2, 0], [0, 1, 0, 0, 4.0]])
-    >>> X = rng.exponential(size=(50, 3)) @ parts
+    >>> X = rng.exponential(size=(50, 3)) * (rng.random((50, 3)) < 0.7) @ parts
     >>> model = NMF(3, tol=1e-6).fit(X)
     >>> H = model.components_ / model.components_.max(axis=1, keepdims=True)
     >>> H[np.argsort(H.argmax(axis=1))].round(2) + 0.0
@@ -198,7 +198,7 @@ class NMF(Nonnegative):
         -------
         self
         """
-        self._fit(X, y, sample_weight, W=W, H=H)
+        self._fit(X, y, sample_weight, W=_of_rows_that_count(W, sample_weight), H=H)
         del self._codes
         return self
 
@@ -223,7 +223,7 @@ class NMF(Nonnegative):
         -------
         ndarray of shape (n_samples, n_components)
         """
-        self._fit(X, y, sample_weight, W=W, H=H)
+        self._fit(X, y, sample_weight, W=_of_rows_that_count(W, sample_weight), H=H)
         return self._take_codes(X, sample_weight)
 
     def _solve(
@@ -244,29 +244,44 @@ class NMF(Nonnegative):
                 f"Column {empty[0]} of X has no observed entry ({len(empty)} in all), and nothing "
                 "can be said of it. Drop it first."
             )
-        n, d = mass_of(X.shape[0], weight), X.shape[1]
-        on_W, on_H = self._penalties(n, d)
         if self.n_components == "cv":
-            self.choice_ = masked_cross_validation(X, rng, beta=self._beta, observed=observed)
-            k = max(self.choice_.k, 1)
+            k = self._predicting(X, rng, weight, observed)
         else:
             k = self._n_parts(X, H)
-        start = self._start(X, k, rng, W, H, weight, observed)
-        how: dict[str, Any] = {
-            "on_W": on_W,
-            "on_H": on_H,
-            "weight": weight,
-            "observed": observed,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "monitor": monitor,
-        }
-        return self._described(self._factorised(X, *start, **how), X, weight, observed)
+        unit = Unit.of(X, weight, self._beta)
+        Z, share = unit.table(X), unit.weight(weight)
+        on_W, on_H = self._penalties(mass_of(X.shape[0], weight), X.shape[1])
+        found = solve(
+            Z,
+            *self._start(Z, k, rng, unit.factor(W), unit.factor(H), share, observed),
+            beta=self._beta,
+            solver=self.solver,
+            on_W=unit.penalty(on_W),
+            on_H=unit.penalty(on_H, unit.mass),
+            weight=share,
+            observed=observed,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            monitor=lambda objective: monitor(objective * unit.loss),
+        )
+        return self._described(found, X, weight, observed, unit)
 
-    def _factorised(self, X: Any, W: NDArray, H: NDArray, **how: Any) -> Parts:
-        if self.solver == "mu":
-            return multiplicative.solve(X, W, H, beta=self._beta, **how)
-        return (hals if self._beta == 2 else kullback_leibler).solve(X, W, H, **how)
+    def _predicting(
+        self,
+        X: Any,
+        rng: np.random.Generator,
+        weight: NDArray | None,
+        observed: NDArray | None,
+    ) -> int:
+        """Return the number of parts that predicts hidden entries best, and keep the evidence."""
+        if sparse.issparse(X):
+            raise TypeError("n_components='cv' needs dense X. Ask for a number, or X.toarray().")
+        if weight is not None:
+            raise ValueError(
+                "n_components='cv' cannot be used with sample_weight. Ask for a number."
+            )
+        self.choice_ = masked_cross_validation(X, rng, beta=self._beta, observed=observed)
+        return max(self.choice_.k, 1)
 
     def _require_suited(self) -> None:
         """Raise unless the solver knows the loss; warn where it cannot leave its start."""
@@ -321,8 +336,11 @@ class NMF(Nonnegative):
         -------
         ndarray of shape (n_samples, n_components)
         """
-        rows, observed = self._table(self._fitted(X))
-        return codes.encode(
+        return self._encode(self._fitted(X))
+
+    def _encode(self, X: Any) -> NDArray:
+        rows, observed = self._table(X)
+        return encode(
             rows,
             self.components_,
             beta=self._beta,
@@ -347,7 +365,7 @@ class NMF(Nonnegative):
         rows = self._fitted(X)
         if sparse.issparse(rows):
             raise TypeError("impute fills NaN in dense X, and this X is sparse. Give X.toarray().")
-        return np.where(np.isnan(rows), self.transform(rows) @ self.components_, rows)
+        return np.where(np.isnan(rows), self._encode(rows) @ self.components_, rows)
 
     def _ensure_all_finite(self) -> bool | Literal["allow-nan"]:
         return "allow-nan" if self.missing == "mask" else super()._ensure_all_finite()
@@ -356,3 +374,11 @@ class NMF(Nonnegative):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "mask"
         return tags
+
+
+def _of_rows_that_count(W: Any, sample_weight: Any) -> Any:
+    """Return the rows of a start that are of rows of X with a weight."""
+    if W is None or sample_weight is None:
+        return W
+    kept = np.asarray(sample_weight) > 0
+    return np.asarray(W)[kept] if len(kept) == len(W) else W

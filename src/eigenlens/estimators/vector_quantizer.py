@@ -483,6 +483,7 @@ def _nearest(X: Any, centres: NDArray) -> NDArray:
     ``|x - c|^2`` is ``|x - s|^2 + |c - s|^2 - 2 (x - s)'(c - s)``, whatever s; with the middle of
     the centres for s it keeps its digits far from zero, and its first term is the same for all c.
     """
+    centres = centres.astype(np.float64)  # whose squares do not overflow where float32's would
     middle = centres.mean(axis=0)
     V = centres - middle
     along = X @ V.T - middle @ V.T if sparse.issparse(X) else product(X, middle, V.T)

@@ -54,15 +54,16 @@ def lassos(
 
 
 @compiled
-def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive):  # type: ignore[no-untyped-def]
+def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive, face=FACE):  # type: ignore[no-untyped-def]
     """Solve one lasso for each row of `D`, over ``d >= 0`` if `positive`; `R` has the rows c.
 
     From the rows as they are, in turn: to the minimum for the same signs, or by sweeps over the
     nonzeros where that cannot be had, and then a sweep that lets zeros become something else. A row
     rests when that has no step longer than `tol` in the norm of G. Most rows start near their
-    answer and are done after one turn.
+    answer and are done after one turn. `face` is the most nonzeros to solve a system for.
     """
-    L, step, S = np.empty((FACE, FACE)), np.empty(FACE), np.empty(FACE, np.int64)
+    L, step, S = np.empty((face, face)), np.empty(face), np.empty(face, np.int64)
+    free = not alpha.any()
     for j in range(len(D)):
         d, r = D[j], R[j]
         for a in range(len(d)):
@@ -70,7 +71,7 @@ def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive):  # type: ignore[no-un
                 d[a] = 0.0
             _move(r, G[a], d[a])
         for _ in range(max_sweeps):
-            if not _to_face_minimum(G, r, alpha, d, L, step, S):
+            if not _to_face_minimum(G, r, alpha, d, L, step, S, free):
                 for _ in range(max_sweeps):
                     if _sweep(G, r, alpha, d, False, positive) <= tol:
                         break
@@ -122,8 +123,8 @@ def descend(G, R, W, sweeps, enough, out):  # type: ignore[no-untyped-def]
     gained at the start, summed (see :func:`eigenlens.solvers.parts.certify`), and the gain.
     """
     n, k = W.shape
-    L, step, S = np.empty((FACE, FACE)), np.empty(FACE), np.empty(FACE, np.int64)
-    free, inverse, w0, r0 = np.zeros(k), np.empty(k), np.empty(k), np.empty(k)
+    L, step, S = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
+    nothing, inverse, w0, r0 = np.zeros(k), np.empty(k), np.empty(k), np.empty(k)
     for i in range(n):
         w, r, Q = W[i], R[i], G[min(i, len(G) - 1)]
         if i < len(G):
@@ -141,7 +142,7 @@ def descend(G, R, W, sweeps, enough, out):  # type: ignore[no-untyped-def]
             if gain <= enough * first:
                 break
         if gain > enough * first:
-            _to_face_minimum(Q, r, free, w, L, step, S)
+            _to_face_minimum(Q, r, nothing, w, L, step, S, True)
             _sweep_up(Q, inverse, r, w)
         gain = 0.0
         for a in range(k):  # exact, as the objective is quadratic
@@ -204,7 +205,7 @@ def masked_grams(G, A, seen, trace, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(fast=True)
-def _to_face_minimum(G, r, alpha, d, L, step, S):  # type: ignore[no-untyped-def]
+def _to_face_minimum(G, r, alpha, d, L, step, S, free):  # type: ignore[no-untyped-def]
     """Take `d` to its minimum among vectors with the same signs; return whether that was possible.
 
     There the objective is quadratic, and falls all the way: for the nonzeros S the step solves
@@ -222,7 +223,7 @@ def _to_face_minimum(G, r, alpha, d, L, step, S):  # type: ignore[no-untyped-def
                 S[n] = a
                 step[n] = r[a] - alpha[a] * np.sign(d[a])
                 n += 1
-        if not _solve(G, S, L, step, n):
+        if not _solve(G, S, L, step, n, free):
             return False
         first, reach = -1, 1.0  # the coordinate that reaches zero first, and after how much of it
         for i in range(n):
@@ -240,8 +241,12 @@ def _to_face_minimum(G, r, alpha, d, L, step, S):  # type: ignore[no-untyped-def
 
 
 @compiled(fast=True)
-def _solve(G, S, L, x, n):  # type: ignore[no-untyped-def]
-    """Solve ``G_SS x = x`` in place for the first n of S; return False if G_SS is near singular."""
+def _solve(G, S, L, x, n, free):  # type: ignore[no-untyped-def]
+    """Solve ``G_SS x = x`` in place for the first n of S; return False if G_SS is near singular.
+
+    Unless moves are `free` of a penalty: then a coordinate that depends on those before it stays
+    where it is, as they can do what it could.
+    """
     for i in range(n):
         for j in range(i + 1):
             rest = G[S[i], S[j]]
@@ -249,10 +254,12 @@ def _solve(G, S, L, x, n):  # type: ignore[no-untyped-def]
                 rest -= L[i, c] * L[j, c]
             if i > j:
                 L[i, j] = rest / L[j, j]
-            elif rest <= SINGULAR * G[S[i], S[i]]:
-                return False
-            else:
+            elif rest > SINGULAR * G[S[i], S[i]]:
                 L[i, i] = np.sqrt(rest)
+            elif free:
+                L[i, i] = np.inf
+            else:
+                return False
     for i in range(n):
         for c in range(i):
             x[i] -= L[i, c] * x[c]

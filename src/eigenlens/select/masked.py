@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import threads
-from ..solvers import hals, kullback_leibler, multiplicative
 from ..solvers.divergence import divergence
 from ..solvers.nndsvd import nndsvd
-from ..solvers.parts import NONE, Parts
+from ..solvers.nonnegative import solve
+from ..solvers.parts import NONE
 from .choice import Choice
 from .cross_validation import against_the_least
 from .factored import Seed
@@ -107,19 +107,7 @@ def _cost_of_means(X: NDArray, fitted: NDArray, hidden: NDArray, beta: float) ->
 def _cost(X: NDArray, fitted: NDArray, hidden: NDArray, k: int, beta: float) -> float:
     table = np.where(fitted, X, 0.0)
     start = nndsvd(table, k, np.random.default_rng(0), fill="nndsvda", observed=fitted)
-    found = _fit(table, start, fitted, beta)
+    how: dict[str, Any] = {"on_W": NONE, "on_H": NONE, "tol": TOL, "max_iter": MAX_ITER}
+    found = solve(table, *start, beta=beta, observed=fitted, **how)
     held = np.where(hidden, X, 0.0)
     return divergence(held, found.codes, found.components, beta, observed=hidden)
-
-
-def _fit(X: NDArray, start: tuple[NDArray, NDArray], observed: NDArray, beta: float) -> Parts:
-    how: dict[str, Any] = {
-        "on_W": NONE,
-        "on_H": NONE,
-        "observed": observed,
-        "tol": TOL,
-        "max_iter": MAX_ITER,
-    }
-    if beta not in (1, 2):
-        return multiplicative.solve(X, *start, beta=beta, **how)
-    return (hals if beta == 2 else kullback_leibler).solve(X, *start, **how)

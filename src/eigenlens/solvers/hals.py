@@ -25,6 +25,7 @@ from scipy import sparse
 from ..ops import threads
 from ..ops.centred import Table
 from ..ops.lasso import MAX_SWEEPS, descend, lasso_rows, masked_grams
+from .divergence import rows_of
 from .parts import NONE, Parts, Penalty, certify
 from .solution import Certificate, Monitor, ignore
 
@@ -37,10 +38,12 @@ FLOOR = 0.1  # of its ceiling, so that it can grow again
 GROUPS = 16  # of rows at most, each with its own sum of W'X, so that threads cannot change them
 LEAST = 64  # rows for one thread
 CACHE = 1 << 20  # bytes to work on at once
+SHARPEST = 1e-7  # residual: its square is a share of |X|^2, and below rounding
 ROUNDING = 2e-15  # of the sum of squares of X: what an objective may be off by
 SMALL = 1 << 20  # entries up to which a table in single precision is taken in double
 TRACE = 1e-8  # weight of a hole
 REST = 1e-12  # step at which a row of codes rests, relative to the row of X
+DEPENDENT = 1e-8  # least eigenvalue of the cosines of parts below which codes may not be unique
 NOTHING = 1e-12  # of the square of a row of X: a residual that no part is wanted for
 
 
@@ -69,18 +72,22 @@ def solve(
     weight : ndarray of shape (n,), optional
     observed : ndarray of bool, of the shape of X, optional
     tol : float
-        For the KKT residual, see :func:`eigenlens.solvers.parts.certify`.
+        For the KKT residual, see :func:`eigenlens.solvers.parts.certify`; 1e-7 if less, where
+        rounding begins, and no end before `max_iter` if 0.
     max_iter : int
     monitor : callable, optional
     """
+    if tol > 0:
+        tol = max(tol, SHARPEST)
     problem = _Problem(X, on_W, on_H, weight, observed)
-    W, Ht = np.array(W, np.float64), np.array(H.T, np.float64, order="C")
+    W, Ht = np.asarray(W, np.float64, order="C"), np.array(H.T, np.float64, order="C")
     ahead = Ht  # the parts, extrapolated
     step, ceiling, look = 0.0, 1.0, 0  # there is no direction yet to go on in
     objective, before, history, certificate = np.inf, np.inf, list[float](), None
     for _ in range(max_iter):
-        codes, gram, cross, violation = problem.codes(W, ahead, step)
-        parts, more, value = problem.parts(codes, gram, cross, ahead)
+        enough = ENOUGH if step or not history else 0.0  # after a step too far, to the minimum
+        codes, gram, cross, violation = problem.codes(W, ahead, step, enough=enough)
+        parts, more, value = problem.parts(codes, gram, cross, ahead, enough=enough)
         gain, rounding = objective - value, ROUNDING * problem.square
         left = violation + more
         if gain > rounding or not step or (gain >= -rounding and left <= before):
@@ -91,6 +98,7 @@ def solve(
             objective -= problem.revive(W, Ht, ahead, gram)
         else:  # back, and one iteration without, which never raises the objective
             ahead, ceiling, step, before = Ht, max(step, FLOOR), 0.0, left
+            del codes, parts, cross  # which would be there while the next are made
         history.append(min(objective, history[-1]) if history else objective)
         stop, certificate = monitor(objective), None
         near = len(history) > look and problem.certify(left, tol).holds
@@ -142,7 +150,13 @@ class _Problem:
         self.square = float(self.squares.sum() if weight is None else weight @ self.squares)
 
     def codes(
-        self, W: NDArray, Ht: NDArray, step: float, sweeps: int = SWEEPS
+        self,
+        W: NDArray,
+        Ht: NDArray,
+        step: float,
+        *,
+        sweeps: int = SWEEPS,
+        enough: float = ENOUGH,
     ) -> tuple[NDArray, NDArray, NDArray, float]:
         """Return codes that descend from `W` and go on by `step`, and what the parts need of them.
 
@@ -160,7 +174,7 @@ class _Problem:
                 V[:] = W[rows]
                 grams = _grams(G, Ht, self.observed, rows, self.on_W)
                 R = np.asarray(X @ H, np.float64) - self.on_W.l1 - _product(grams, V)
-                descend(grams, R, V, sweeps, ENOUGH, out)
+                descend(grams, R, V, sweeps, enough, out)
                 V += step * (V - W[rows])
                 np.maximum(V, 0.0, out=V)
                 weighted = V if self.weight is None else V * self.weight[rows, None]
@@ -179,7 +193,14 @@ class _Problem:
         return found, np.sum(grams, axis=0), cross, float(sum(violations))
 
     def parts(
-        self, W: NDArray, gram: NDArray, cross: NDArray, Ht: NDArray, sweeps: int = SWEEPS
+        self,
+        W: NDArray,
+        gram: NDArray,
+        cross: NDArray,
+        Ht: NDArray,
+        *,
+        sweeps: int = SWEEPS,
+        enough: float = ENOUGH,
     ) -> tuple[NDArray, float, float]:
         """Return parts that descend from `Ht`, the gain at the start, and the objective."""
         d, k = Ht.shape
@@ -193,7 +214,7 @@ class _Problem:
             C, grams = cross[rows] - self.on_H.l1, _grams(gram, roots, self.across, rows, self.on_H)
             R = C - _product(grams, Ht[rows])
             out[rows, 2] = -0.5 * np.einsum("ij,ij->i", C + R, Ht[rows])  # 1/2 h'Gh - c'h
-            descend(grams, R, found[rows], sweeps, ENOUGH, out[rows])
+            descend(grams, R, found[rows], sweeps, enough, out[rows])
 
         threads.run(part, len(blocks))
         violation, gain, value = out.sum(axis=0)
@@ -246,29 +267,37 @@ class _Problem:
 
     def finish(self, W: NDArray, Ht: NDArray, tol: float) -> tuple[NDArray, float, Certificate]:
         """Return the codes solved for to the end, the objective there, and the certificate."""
-        W = self.encode(Ht, W)
+        W = self.encode(Ht, W if self._unique(Ht) else None)
         _, gram, cross, violation = self.codes(W, Ht, 0.0, sweeps=0)
         _, more, value = self.parts(W, gram, cross, Ht, sweeps=0)
         return W, value, self.certify(violation + more, tol)
+
+    def _unique(self, Ht: NDArray) -> bool:
+        """Whether parts leave no choice of codes, so that any start leads to the same."""
+        lengths = np.linalg.norm(Ht, axis=0)
+        if self.observed is not None or not lengths.all():
+            return False
+        U = Ht / lengths
+        return bool(np.linalg.eigvalsh(U.T @ U)[0] > DEPENDENT)
 
     def certify(self, violation: float, tol: float) -> Certificate:
         """Return the certificate that a sum of gains gives."""
         return certify(violation, 0.5 * self.square, tol)
 
     def encode(self, Ht: NDArray, start: NDArray | None = None) -> NDArray:
-        """Return the codes for the parts `Ht`, each row on its own.
+        """Return the codes for the parts `Ht`, each row on its own; a start is changed in place.
 
         Rows are brought to one size first: with ``l1`` taken off c the problem is homogeneous.
         """
         k = Ht.shape[1]
-        G, H = Ht.T @ Ht, Ht.astype(self.X.dtype, copy=False)
-        W = np.zeros((self.X.shape[0], k)) if start is None else start.copy()
+        G = Ht.T @ Ht
+        W = np.zeros((self.X.shape[0], k)) if start is None else start
         free = np.zeros(k)
         blocks = self._blocks(slice(0, len(W)), k)
 
         def part(i: int) -> None:
             rows = blocks[i]
-            C = np.asarray(_rows(self.X, rows) @ H, np.float64) - self.on_W.l1
+            C = rows_of(self.X, rows) @ Ht - self.on_W.l1  # in float64, whatever X has
             grams = _grams(G, Ht, self.observed, rows, self.on_W)
             lengths = np.sqrt(np.einsum("iaa->ia", grams))
             along = np.divide(C, lengths, out=np.zeros_like(C), where=lengths > 0)
@@ -276,10 +305,10 @@ class _Problem:
             np.divide(C, size, out=C, where=size > 0)
             np.divide(W[rows], size, out=W[rows], where=size > 0)
             if self.observed is None:
-                lasso_rows(grams[0], C, free, W[rows], REST, MAX_SWEEPS, True)
+                lasso_rows(grams[0], C, free, W[rows], REST, MAX_SWEEPS, True, k)
             else:
                 for own, c, w in zip(grams, C, W[rows], strict=True):
-                    lasso_rows(own, c[None], free, w[None], REST, MAX_SWEEPS, True)
+                    lasso_rows(own, c[None], free, w[None], REST, MAX_SWEEPS, True, k)
             W[rows] *= size
 
         threads.run(part, len(blocks))

@@ -39,6 +39,10 @@ PER_ROW = 16  # entries that cost as much as what a row costs beside them
 SWEEPS = 2  # over the coordinates of a row before the other factor has its turn
 REST = 1e-10  # residual at which a row is solved
 ROUNDS = 1000
+TRACE = (
+    1e-4  # weight of a hole, which counts as a zero: else parts that a row hardly shows run away
+)
+SMALL = 1 << 18  # entries up to which a table in single precision is taken in double
 FORWARD, FASTER, SLOWER = 0.5, 1.1, 0.5  # how far to go on, after success, after failure
 
 
@@ -73,35 +77,46 @@ def solve(
     max_iter : int
     monitor : Monitor
     """
+    dtype = X.dtype
+    if X.size <= SMALL:
+        X = X.astype(np.float64, copy=False)
+    observed = None if observed is None or observed.all() else observed
     problem = _Problem(X, on_W, on_H, weight, observed)
     W, H = problem.balanced(W, H)
-    before, forward, enough = (W, H), FORWARD, tol
+    before, forward, enough = (W.copy(), H.copy()), FORWARD, tol
     history: list[float] = []
     certificate = certify(np.inf, problem.total, tol)
     while len(history) < max_iter:
-        W1, H1 = (_beyond(A, B, forward) for A, B in zip((W, H), before, strict=True))
+        W1, H1 = (_go_on(A, B, forward) for A, B in zip((W, H), before, strict=True))
         *after, value, left = problem.iterate(W1, H1)
         forward = min(FASTER * forward, 1.0)
-        if history and value > history[-1]:
-            *after, value, left = problem.iterate(W, H)
+        if history and not value <= history[-1]:
+            np.copyto(W1, W)
+            *after, value, left = problem.iterate(W1, H)
             forward *= SLOWER
+        stalled = bool(history) and not value <= history[-1]  # single precision can do no more
+        if stalled:
+            after, value = [W, H], history[-1]
         before, (W, H) = (W, H), after
         history.append(value)
-        stop = monitor(value) or len(history) == max_iter
+        stop = monitor(value) or stalled or len(history) == max_iter
         if stop or certify(left, problem.total, enough).holds:
-            W, history[-1], left = problem.finish(W, H)
+            del W, W1, H1, after, before  # room for codes from a start of their own
+            W, value, left = problem.finish(H)
+            history[-1] = min(value, history[-1])
             certificate = certify(left, problem.total, tol)
             if stop or certificate.holds:
                 break
-            before, enough = (W, H), 0.5 * enough  # what a turn sees on its way was too good
+            before = W.copy(), H.copy()
+            enough *= 0.5  # what a turn sees on its way was too good
     return Parts(
         solver="coordinate descent",
         n_iter=len(history),
         converged=certificate.holds,
         objective_history=np.array(history),
         certificate=certificate,
-        components=H,
-        codes=W,
+        components=H.astype(dtype, copy=False),
+        codes=W.astype(dtype, copy=False),
     )
 
 
@@ -124,9 +139,12 @@ def encode(
     return rows.solve(W, H, penalty, tol, max_iter).astype(X.dtype, copy=False)
 
 
-def _beyond(A: NDArray, before: NDArray, share: float) -> NDArray:
-    """Return where A gets to when it goes on by this share of the way that it came."""
-    return np.maximum(A + A.dtype.type(share) * (A - before), 0.0)
+def _go_on(A: NDArray, before: NDArray, share: float) -> NDArray:
+    """Return where A gets to, in the room of `before`, going on by this share of its way."""
+    before -= A
+    before *= -A.dtype.type(share)
+    before += A
+    return np.maximum(before, 0.0, out=before)
 
 
 class _Problem:
@@ -151,30 +169,33 @@ class _Problem:
             self.constant += float(sums @ (weight * np.log(weight)))
 
     def balanced(self, W: NDArray, H: NDArray) -> tuple[NDArray, NDArray]:
-        """Return W with the best multiple of each row, and then H with that of each column."""
+        """Return W with the best multiple of each row, and then H with that of each column.
+
+        A row or a column of zeros has none, and would stay so: it gets the mean of its factor.
+        """
         dtype = self.rows.data.dtype
+        W = np.where((W.max(axis=1) == 0) & (self.rows.sums > 0), W.mean(), W.T).T
+        H = np.where((H.max(axis=0) == 0) & (self.columns.sums > 0), H.mean(), H)
         W = (W * self.rows.multiples(W, H, self.on_W)[:, None]).astype(dtype, order="C")
         H = (H * self.columns.multiples(H.T, W.T, self.on_H)).astype(dtype, order="C")
         return W, H
 
     def iterate(self, W: NDArray, H: NDArray) -> tuple[NDArray, NDArray, float, float]:
-        """Return W and H after one turn of each, their objective, and what is left to gain."""
-        W, codes = W.copy(), H.T.copy()
+        """Return W, in place, and H after one turn, the objective, and what is left to gain."""
+        codes = H.T.copy()
         _, left = self.rows.descend(W, H, self.on_W, sweeps=SWEEPS)
-        parts = np.ascontiguousarray(W.T)
-        fit, rest = self.columns.descend(codes, parts, self.on_H, sweeps=SWEEPS)
-        H = np.ascontiguousarray(codes.T)
+        fit, rest = self.columns.descend(codes, W.T, self.on_H, sweeps=SWEEPS)
+        H = codes.T
         return W, H, self._objective(fit, W, H), self._weighted(left) + float(rest.sum())
 
-    def finish(self, W: NDArray, H: NDArray) -> tuple[NDArray, float, float]:
+    def finish(self, H: NDArray) -> tuple[NDArray, float, float]:
         """Return W solved to the end, the objective, and what is left to gain there."""
-        enough = max(REST, 4 * float(np.finfo(W.dtype).eps))  # float32 holds no better
-        W = self.rows.solve(W, H, self.on_W, enough, ROUNDS).astype(W.dtype, copy=False)
-        W64, H64 = W.astype(float), H.astype(float)
+        enough = max(REST, 4 * float(np.finfo(H.dtype).eps))  # float32 holds no better
+        # from the start that `encode` takes: where codes are not unique, they are the same
+        W = self.rows.solve(None, H, self.on_W, enough, ROUNDS).astype(H.dtype, copy=False)
+        W64, H64 = W.astype(float, copy=False), H.astype(float, copy=False)
         _, left = self.rows.descend(W64, H64, self.on_W, sweeps=0)
-        fit, rest = self.columns.descend(
-            np.ascontiguousarray(H64.T), np.ascontiguousarray(W64.T), self.on_H, sweeps=0
-        )
+        fit, rest = self.columns.descend(H64.T.copy(), W64.T, self.on_H, sweeps=0)
         return W, self._objective(fit, W64, H64), self._weighted(left) + float(rest.sum())
 
     def _weighted(self, values: NDArray) -> float:
@@ -226,7 +247,7 @@ class _Rows:
         The fit is ``sum x log(x / y) + y`` at the end. What is left to gain in each row is as
         :func:`poisson_rows` says. The loops are in the precision of `H`.
         """
-        shared = H if self.dense else np.ascontiguousarray(H.T)
+        shared = np.ascontiguousarray(H if self.dense else H.T)
         means = self._means(H)
         left = np.empty(len(W))
 
@@ -252,9 +273,12 @@ class _Rows:
         """Return the codes in float64, from `W` or from codes that use all parts alike."""
         H = np.ascontiguousarray(H, float)
         if W is None:
-            S = self._all_means(H) + penalty.l1
-            W = self.sums[:, None] / np.where(S > 0, S * len(H), np.inf)
-        W = np.array(W, float, order="C")
+            W, means = np.empty((len(self.sums), len(H))), self._means(H)
+            for rows in self.blocks:
+                S = means(rows) + penalty.l1
+                W[rows] = self.sums[rows, None] / np.where(S > 0, S * len(H), np.inf)
+        else:
+            W = np.array(W, float, order="C")
         self.descend(W, H, penalty, sweeps=max_iter, rest=tol**2, newton=True)
         return W
 
@@ -278,7 +302,7 @@ class _Rows:
             shared = weighed.sum(axis=1)
             return lambda rows: np.tile(shared, (rows.stop - rows.start, 1))
         observed, weighed = self.observed, weighed.T
-        return lambda rows: observed[rows] @ weighed
+        return lambda rows: np.where(observed[rows], 1.0, TRACE) @ weighed
 
 
 def _by_rows(X: NDArray | sparse.csr_array) -> tuple[NDArray, NDArray, NDArray]:

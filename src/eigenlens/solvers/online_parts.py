@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from ..ops import threads
 from ..ops.centred import Table
-from . import codes, multiplicative
+from . import multiplicative
 from .divergence import rows_of
 from .multiplicative import GONE, Fit, exponent
+from .nonnegative import encode
 from .parts import Parts, Penalty
 from .solution import Monitor, ignore
 
@@ -182,7 +183,7 @@ def solve(
             if monitor(history[-1]) or rest.at_last:
                 break
     H, beta, on_W = learner.H, learner.beta, learner.on_W
-    W = codes.encode(X, H, beta=beta, penalty=on_W, tol=tol, max_iter=codes_max_iter)
+    W = encode(X, H, beta=beta, penalty=on_W, tol=tol, max_iter=codes_max_iter)
     certificate = multiplicative.prove(
         X, W, H, beta=beta, on_W=on_W, on_H=learner.on_parts(n), tol=ASKED**2
     )

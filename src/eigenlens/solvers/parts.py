@@ -59,5 +59,8 @@ def certify(decrease: float, scale: float, tol: float) -> Certificate:
     size. The root of their ratio is a projected gradient in units that no rescaling of X, W or H
     changes. It is zero where the conditions hold, and nowhere else.
     """
-    value = float(np.sqrt(max(decrease, 0.0) / scale)) if scale > 0 else 0.0
+    if scale > 0:
+        value = float(np.sqrt(max(decrease, 0.0) / scale))
+    else:  # of a table of zeros, or of one that underflows
+        value = 0.0 if decrease == 0 else np.inf
     return Certificate(RESIDUAL, value, tol)

@@ -1,4 +1,4 @@
-"""The codes of rows, with parts as they are: by the best solver for the loss."""
+"""Non-negative factors and codes under any loss: by the best solver for it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ from typing import Any
 from numpy.typing import NDArray
 
 from . import hals, kullback_leibler, multiplicative
-from .parts import Penalty
+from .parts import Parts, Penalty
 
-__all__ = ["encode"]
+__all__ = ["encode", "solve"]
 
-MAX_ROUNDS = 1000  # to solve a row to the end
+
+def solve(X: Any, W: NDArray, H: NDArray, *, beta: float, solver: str = "cd", **how: Any) -> Parts:
+    """Return codes and parts from a start: by coordinates for beta 1 and 2, or as `solver` says.
+
+    `how` goes on to the solver.
+    """
+    if solver == "mu" or beta not in (1, 2):
+        return multiplicative.solve(X, W, H, beta=beta, **how)
+    return (hals if beta == 2 else kullback_leibler).solve(X, W, H, **how)
 
 
 def encode(
@@ -33,7 +41,8 @@ def encode(
     if beta == 2:
         codes = hals.encode(X, H, **how)
     elif beta == 1:
-        codes = kullback_leibler.encode(X, H, tol=kullback_leibler.REST, max_iter=MAX_ROUNDS, **how)
+        how |= {"tol": kullback_leibler.REST, "max_iter": kullback_leibler.ROUNDS}
+        codes = kullback_leibler.encode(X, H, **how)
     else:
         codes = multiplicative.encode(X, H, beta=beta, tol=tol, max_iter=max_iter, **how)
     return codes.astype(X.dtype, copy=False)
