@@ -70,7 +70,7 @@ def test_descent_equals_its_python_twin(own, sweeps):
             W.copy(),
             np.empty((6, 2)),
         )
-        loop(G, R, V, sweeps, 0.01, out)
+        loop(G, R, V, sweeps, 0.01, True, out)
         results.append((R, V, out))
     for ours, twin in zip(*results, strict=True):
         np.testing.assert_allclose(ours, twin, atol=1e-12)
@@ -89,7 +89,7 @@ def test_descent_goes_to_the_minimum_where_sweeps_are_slow():
     A = np.c_[A[:, 0], A[:, 0] + 1e-2 * A[:, 3], A[:, 2]]
     G, truth = A.T @ A, np.array([[1.0, 2.0, 0.5]])
     W, out = np.ones((1, 3)), np.empty((1, 2))
-    descend(G[None], (truth - W) @ G, W, 8, 0.0, out)
+    descend(G[None], (truth - W) @ G, W, 8, 0.0, True, out)
     np.testing.assert_allclose(W, truth, rtol=1e-4)
 
 

@@ -30,6 +30,7 @@ MAX_SWEEPS = 1000  # over the coordinates of one lasso
 ROWS = 64  # for one thread
 POOLED = 1e6  # rows times entries of G, from which a pool gives more than it costs
 FACE = 64  # nonzeros, at most, for which a linear system is cheaper than the sweeps it saves
+AT_REST = 1e-17  # gain, relative to the size of a row, that is rounding
 SINGULAR = 1e-10  # of a diagonal entry: a pivot below says that columns are nearly collinear
 
 
@@ -111,13 +112,13 @@ def _move(r, g, step):  # type: ignore[no-untyped-def]
 
 
 @compiled(fast=True)
-def descend(G, R, W, sweeps, enough, out):  # type: ignore[no-untyped-def]
+def descend(G, R, W, sweeps, enough, face, out):  # type: ignore[no-untyped-def]
     """Descend towards the minimum over ``w >= 0`` for each row of `W`, without a penalty.
 
     At most `sweeps` over the coordinates, fewer where one gains no more than the share `enough` of
-    what the first did; where none gained so little, coordinates depend on each other too much for
-    sweeps, and the row goes on to the minimum for the same zeros. `G` holds one matrix, or one for
-    each row. `R` has the rows ``r = c - Gw``, and is kept up to date.
+    what the first did. Where none gained so little, coordinates depend on each other too much for
+    sweeps, and with `face` the row goes on to the minimum for the same zeros. `G` holds one matrix,
+    or one for each row. `R` has the rows ``r = c - Gw``, and is kept up to date.
 
     Writes to `out`, for each row, what single steps, each of one coordinate alone, would have
     gained at the start, summed (see :func:`eigenlens.solvers.parts.certify`), and the gain.
@@ -130,18 +131,19 @@ def descend(G, R, W, sweeps, enough, out):  # type: ignore[no-untyped-def]
         if i < len(G):
             for a in range(k):
                 inverse[a] = 1.0 / Q[a, a] if Q[a, a] > 0.0 else np.inf
-        violation = 0.0
+        violation = size = 0.0
         for a in range(k):
             w0[a], r0[a] = w[a], r[a]
+            size += Q[a, a] * w[a] * w[a]
             violation += _gain(Q[a, a], r[a], _step(inverse[a], r[a], w[a]))
         gain = first = 0.0
-        for sweep in range(sweeps):
+        for sweep in range(sweeps if violation > AT_REST * size else 0):
             gain = _sweep_up(Q, inverse, r, w)
             if sweep == 0:
                 first = gain
             if gain <= enough * first:
                 break
-        if gain > enough * first:
+        if face and gain > enough * first:
             _to_face_minimum(Q, r, nothing, w, L, step, S, True)
             _sweep_up(Q, inverse, r, w)
         gain = 0.0

@@ -16,7 +16,7 @@ Allocates some arrays of the size of W and H, and for rows with holes a transpos
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,24 @@ from .solution import Certificate, Monitor, ignore
 
 __all__ = ["encode", "solve"]
 
-SWEEPS = 8  # over the coordinates for each product with X
-ENOUGH = 0.1  # share of the gain of the first sweep below which another one does not pay
+
+class Effort(NamedTuple):
+    """What a row is worth: see :func:`eigenlens.ops.lasso.descend`."""
+
+    sweeps: int
+    enough: float
+    face: bool
+
+
+QUICK = Effort(8, 0.1, True)  # a product with X is worth some sweeps over the coordinates
+THOROUGH = Effort(8, 0.01, True)  # once extrapolation has gone too far, and now and then pays
+LOOK = Effort(0, 0.0, False)
 GROWTH, RISE, BRAKE = 1.05, 1.01, 1.5  # of the extrapolation, as in the paper
 FLOOR = 0.1  # of its ceiling, so that it can grow again
 GROUPS = 16  # of rows at most, each with its own sum of W'X, so that threads cannot change them
-LEAST = 64  # rows for one thread
+LEAST = 64  # rows for one thread, at least
+WORTH = 1 << 17  # rows times k^2 that are worth handing to a thread
+TALL = 2  # times as many rows as columns, from which W'X is added up as rows of W are found
 CACHE = 1 << 20  # bytes to work on at once
 SHARPEST = 1e-7  # residual: its square is a share of |X|^2, and below rounding
 ROUNDING = 2e-15  # of the sum of squares of X: what an objective may be off by
@@ -85,9 +97,9 @@ def solve(
     step, ceiling, look = 0.0, 1.0, 0  # there is no direction yet to go on in
     objective, before, history, certificate = np.inf, np.inf, list[float](), None
     for _ in range(max_iter):
-        enough = ENOUGH if step or not history else 0.0  # after a step too far, to the minimum
-        codes, gram, cross, violation = problem.codes(W, ahead, step, enough=enough)
-        parts, more, value = problem.parts(codes, gram, cross, ahead, enough=enough)
+        effort = QUICK if step or not history else THOROUGH
+        codes, gram, cross, violation = problem.codes(W, ahead, step, effort)
+        parts, more, value = problem.parts(codes, gram, cross, ahead, effort)
         gain, rounding = objective - value, ROUNDING * problem.square
         left = violation + more
         if gain > rounding or not step or (gain >= -rounding and left <= before):
@@ -100,14 +112,13 @@ def solve(
             ahead, ceiling, step, before = Ht, max(step, FLOOR), 0.0, left
             del codes, parts, cross  # which would be there while the next are made
         history.append(min(objective, history[-1]) if history else objective)
-        stop, certificate = monitor(objective), None
-        near = len(history) > look and problem.certify(left, tol).holds
-        if stop or near:
+        certificate = None
+        if len(history) > look and problem.certify(left, tol).holds:
             W, value, certificate = problem.finish(W, Ht, tol)
             ahead, objective, history[-1] = Ht, value, min(value, history[-1])
-            if stop or certificate.holds:
-                break
-            look = 5 + len(history) * 11 // 10  # the pair on the way looked better than it was
+            look = 5 + len(history) * 11 // 10  # a pair on the way may look better than it is
+        if monitor(history[-1]) or (certificate and certificate.holds):
+            break
     if certificate is None:
         W, value, certificate = problem.finish(W, Ht, tol)
         history[-1] = min(value, history[-1])
@@ -154,9 +165,7 @@ class _Problem:
         W: NDArray,
         Ht: NDArray,
         step: float,
-        *,
-        sweeps: int = SWEEPS,
-        enough: float = ENOUGH,
+        effort: Effort,
     ) -> tuple[NDArray, NDArray, NDArray, float]:
         """Return codes that descend from `W` and go on by `step`, and what the parts need of them.
 
@@ -165,32 +174,43 @@ class _Problem:
         d, k = Ht.shape
         G, H = Ht.T @ Ht, Ht.astype(self.X.dtype, copy=False)
         found, groups = np.empty_like(W), self._groups(k)
-        dense = not sparse.issparse(self.X)
+        tall = not sparse.issparse(self.X) and len(W) > TALL * d
 
         def part(i: int) -> tuple[NDArray, NDArray, float]:
-            gram, cross, violation = np.zeros((k, k)), np.zeros((d if dense else 0, k)), 0.0
+            gram, cross, violation = np.zeros((k, k)), np.zeros((d if tall else 0, k)), 0.0
             for rows in self._blocks(groups[i], k):
                 X, V, out = _rows(self.X, rows), found[rows], np.empty((_length(rows), 2))
                 V[:] = W[rows]
                 grams = _grams(G, Ht, self.observed, rows, self.on_W)
                 R = np.asarray(X @ H, np.float64) - self.on_W.l1 - _product(grams, V)
-                descend(grams, R, V, sweeps, enough, out)
+                descend(grams, R, V, *effort, out)
                 V += step * (V - W[rows])
                 np.maximum(V, 0.0, out=V)
                 weighted = V if self.weight is None else V * self.weight[rows, None]
                 gram += V.T @ weighted
-                if dense:
+                if tall:
                     cross += X.T @ weighted.astype(X.dtype, copy=False)
                 violation += _total(out[:, 0], self.weight, rows)
             return gram, cross, violation
 
         grams, crosses, violations = zip(*threads.run(part, len(groups)), strict=True)
-        if dense:
-            cross = np.sum(crosses, axis=0)
-        else:  # a sum for each group would need more room than X does
-            weighted = found if self.weight is None else found * self.weight[:, None]
-            cross = np.asarray(self.X.T @ weighted)
+        cross = np.sum(crosses, axis=0) if tall else self._cross(found)
         return found, np.sum(grams, axis=0), cross, float(sum(violations))
+
+    def _cross(self, W: NDArray) -> NDArray:
+        """Return ``X'sW``, in blocks of columns: a sum for each group of rows would be large."""
+        weighted = W if self.weight is None else W * self.weight[:, None]
+        weighted = weighted.astype(self.X.dtype, copy=False)
+        if sparse.issparse(self.X):
+            return np.asarray(self.X.T @ weighted, np.float64)
+        cross = np.empty((self.X.shape[1], W.shape[1]))
+        blocks = threads.spans(len(cross), max(LEAST, -(-len(cross) // GROUPS)))
+
+        def part(i: int) -> None:
+            cross[blocks[i]] = self.X[:, blocks[i]].T @ weighted
+
+        threads.run(part, len(blocks))
+        return cross
 
     def parts(
         self,
@@ -198,9 +218,7 @@ class _Problem:
         gram: NDArray,
         cross: NDArray,
         Ht: NDArray,
-        *,
-        sweeps: int = SWEEPS,
-        enough: float = ENOUGH,
+        effort: Effort,
     ) -> tuple[NDArray, float, float]:
         """Return parts that descend from `Ht`, the gain at the start, and the objective."""
         d, k = Ht.shape
@@ -214,7 +232,7 @@ class _Problem:
             C, grams = cross[rows] - self.on_H.l1, _grams(gram, roots, self.across, rows, self.on_H)
             R = C - _product(grams, Ht[rows])
             out[rows, 2] = -0.5 * np.einsum("ij,ij->i", C + R, Ht[rows])  # 1/2 h'Gh - c'h
-            descend(grams, R, found[rows], sweeps, enough, out[rows])
+            descend(grams, R, found[rows], *effort, out[rows])
 
         threads.run(part, len(blocks))
         violation, gain, value = out.sum(axis=0)
@@ -268,8 +286,8 @@ class _Problem:
     def finish(self, W: NDArray, Ht: NDArray, tol: float) -> tuple[NDArray, float, Certificate]:
         """Return the codes solved for to the end, the objective there, and the certificate."""
         W = self.encode(Ht, W if self._unique(Ht) else None)
-        _, gram, cross, violation = self.codes(W, Ht, 0.0, sweeps=0)
-        _, more, value = self.parts(W, gram, cross, Ht, sweeps=0)
+        _, gram, cross, violation = self.codes(W, Ht, 0.0, LOOK)
+        _, more, value = self.parts(W, gram, cross, Ht, LOOK)
         return W, value, self.certify(violation + more, tol)
 
     def _unique(self, Ht: NDArray) -> bool:
@@ -315,10 +333,9 @@ class _Problem:
         return W
 
     def _groups(self, k: int) -> list[slice]:
-        """Cut the rows into few groups: their sums must not need more room than the data."""
+        """Cut the rows into groups for the threads, each with enough to do."""
         n = self.X.shape[0]
-        most = GROUPS if sparse.issparse(self.X) else max(2, n // (2 * k))
-        return threads.spans(n, max(LEAST, -(-n // min(GROUPS, most))))
+        return threads.spans(n, max(LEAST, -(-n // GROUPS), WORTH // (k * k)))
 
     def _blocks(self, rows: slice, k: int) -> list[slice]:
         """Cut rows so that what is read of X, and matrices of rows with holes, stay in cache."""
