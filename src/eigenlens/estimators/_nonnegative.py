@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -17,12 +17,13 @@ from .._base import Estimator
 from .._compat import Interval, StrOptions
 from ..solvers.divergence import divergence, saturated
 from ..solvers.nndsvd import INITS, at_random, nndsvd
+from ..solvers.nonnegative import encode
 from ..solvers.parts import Parts, Penalty
+from ..solvers.unit import Unit
 
-__all__ = ["Nonnegative"]
+__all__ = ["Factors", "Nonnegative"]
 
 DENSE = 0.4  # share of cells filled from which a dense table is faster, and hardly larger
-LOW, HIGH = 1e-3, 1e6  # means of tables that are fitted as they are
 BETA = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -34,60 +35,6 @@ class Factors(Parts):
     reconstruction_err: float
     deviance: float | None
     log_likelihood: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What X, and its weights, are divided by, so that nothing underflows or overflows in a fit.
-
-    Powers of four, so that no digit changes, and 1 for all but extreme numbers, where starts and
-    updates are to the bit those that the numbers themselves would have.
-    """
-
-    size: float
-    mass: float
-    beta: float
-
-    @classmethod
-    def of(cls, X: Any, weight: NDArray | None, beta: float) -> Unit:
-        """Return the units that suit a table and its weights."""
-        mean = float(X.sum(dtype=np.float64)) / max(1, X.shape[0] * X.shape[1])
-        mass = 1.0 if weight is None else float(weight.mean())
-        return cls(_power_of_four(mean), _power_of_four(mass), beta)
-
-    @property
-    def loss(self) -> float:
-        """The unit of the objective."""
-        return float(self.size**self.beta * self.mass)
-
-    def table(self, X: Any) -> Any:
-        """Return the table in its unit."""
-        return X if self.size == 1 else X / X.dtype.type(self.size)
-
-    def factor(self, A: Any) -> Any:
-        """Return W or H, of which each has the root of the unit, if there is one."""
-        return A if A is None or self.size == 1 else np.asarray(A) / np.sqrt(self.size)
-
-    def weight(self, weight: NDArray | None) -> NDArray | None:
-        """Return weights in their unit."""
-        return weight if weight is None or self.mass == 1 else weight / self.mass
-
-    def penalty(self, given: Penalty, mass: float = 1.0) -> Penalty:
-        """Return a penalty in the unit of the objective of a row of weight `mass`."""
-        loss = max(self.size**self.beta * mass, np.finfo(np.float64).tiny)
-        return Penalty(given.l1 * np.sqrt(self.size) / loss, given.l2 * self.size / loss)
-
-    def restored(self, found: Parts) -> Parts:
-        """Return a solution in the units of X."""
-        if self.size == 1 and self.mass == 1:
-            return found
-        root = np.sqrt(self.size)
-        return replace(
-            found,
-            components=found.components * found.components.dtype.type(root),
-            codes=found.codes * found.codes.dtype.type(root),
-            objective_history=found.objective_history * self.loss,
-        )
 
 
 class Nonnegative(Estimator):
@@ -305,7 +252,40 @@ class Nonnegative(Estimator):
             return self.transform(X)
         return np.ascontiguousarray(codes, dtype=self.components_.dtype)
 
+    def _asked_to_converge(self) -> bool:
+        return self.tol > 0
+
     # -------------------------------------------------------------------------------- new rows
+
+    def transform(self, X: ArrayLike) -> NDArray:
+        """Return the codes of `X`: how much of each part is in each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            NaN, where it is taken, for what was not observed. A row without any entry gets zeros.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return self._encode(self._fitted(X))
+
+    def _encode(self, X: Any) -> NDArray:
+        rows, observed = self._table(X)
+        return encode(
+            rows,
+            self.components_,
+            beta=self._beta,
+            penalty=self._on_codes(),
+            observed=observed,
+            tol=self.tol,
+            max_iter=self._codes_max_iter(),
+        )
+
+    def _codes_max_iter(self) -> int:
+        """Return the most updates of codes, where they are found by updates."""
+        return self.max_iter
 
     def inverse_transform(self, X: Any) -> NDArray:
         """Return the rows that have the codes `X`.
@@ -333,10 +313,3 @@ def _square(X: Any) -> float:
     """Return the sum of squares of `X`: a number, unless X holds what is none."""
     values, axes = (X.data, "i,i->") if sparse.issparse(X) else (X, "ij,ij->")
     return float(np.einsum(axes, values, values, dtype=np.float64))
-
-
-def _power_of_four(number: float) -> float:
-    """Return 1, or for very large and small numbers a power of four that is near."""
-    if LOW <= number <= HIGH or not 0 < number < np.inf:
-        return 1.0
-    return float(4.0 ** np.round(np.log2(number) / 2))

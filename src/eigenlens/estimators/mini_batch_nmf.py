@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._base import fitting
 from .._compat import Interval
 from ..solvers import online_parts
-from ..solvers.nonnegative import encode
 from ..solvers.solution import Monitor
-from ._nonnegative import Factors, Nonnegative, Unit
+from ..solvers.unit import Unit
+from ._nonnegative import Factors, Nonnegative
 
 __all__ = ["MiniBatchNMF"]
 
@@ -349,9 +349,6 @@ class MiniBatchNMF(Nonnegative):
     def _codes_max_iter(self) -> int:
         return self.max_iter if self.transform_max_iter is None else self.transform_max_iter
 
-    def _asked_to_converge(self) -> bool:
-        return self.tol > 0
-
     @property
     def _remedy(self) -> str:  # type: ignore[override]
         if self.n_iter_ >= self.max_iter:
@@ -359,25 +356,4 @@ class MiniBatchNMF(Nonnegative):
         return (
             "Raise batch_size or max_no_improvement, or lower tol, unless a callback stopped it; "
             "NMF takes all rows at once."
-        )
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Return the codes of `X`: how much of each part is in each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        rows, _ = self._table(self._fitted(X))
-        return encode(
-            rows,
-            self.components_,
-            beta=self._beta,
-            penalty=self._on_codes(),
-            tol=self.tol,
-            max_iter=self._codes_max_iter(),
         )

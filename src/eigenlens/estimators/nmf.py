@@ -13,9 +13,10 @@ from .._base import fitting
 from .._compat import StrOptions
 from ..ops.weights import mass_of
 from ..select.masked import masked_cross_validation
-from ..solvers.nonnegative import encode, solve
+from ..solvers.nonnegative import solve
 from ..solvers.solution import Monitor
-from ._nonnegative import Factors, Nonnegative, Unit
+from ..solvers.unit import Unit
+from ._nonnegative import Factors, Nonnegative
 
 __all__ = ["NMF"]
 
@@ -299,9 +300,6 @@ class NMF(Nonnegative):
                 stacklevel=8,
             )
 
-    def _asked_to_converge(self) -> bool:
-        return self.tol > 0
-
     def _fit_transform(
         self, X: Any, y: object = None, W: Any = None, H: Any = None, update_H: bool = True
     ) -> tuple[NDArray, NDArray, int]:
@@ -322,33 +320,6 @@ class NMF(Nonnegative):
         return self.transform(X), H, 1
 
     # -------------------------------------------------------------------------------- new rows
-
-    def transform(self, X: ArrayLike) -> NDArray:
-        """Return the codes of `X`: how much of each part is in each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            With ``missing='mask'``, NaN where nothing was observed. A row without any entry gets
-            zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return self._encode(self._fitted(X))
-
-    def _encode(self, X: Any) -> NDArray:
-        rows, observed = self._table(X)
-        return encode(
-            rows,
-            self.components_,
-            beta=self._beta,
-            penalty=self._on_codes(),
-            observed=observed,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
 
     def impute(self, X: ArrayLike) -> NDArray:
         """Return `X` with each hole (NaN) filled from the parts of its row.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["mass_of", "roots_of", "weighted_rows"]
+__all__ = ["mass_of", "roots_of", "total", "weighted_rows"]
 
 
 def weighted_rows(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, NDArray | None]:
@@ -41,3 +41,8 @@ def mass_of(n: int, weight: NDArray | None) -> float:
 def roots_of(n: int, weight: NDArray | None, dtype: np.dtype) -> NDArray:
     """Return what multiplies each row, so that products of rows carry the weight."""
     return np.ones(n, dtype) if weight is None else np.sqrt(weight).astype(dtype)
+
+
+def total(values: NDArray, weight: NDArray | None) -> float:
+    """Return the sum of one value for each row, by the weights of the rows."""
+    return float(values.sum() if weight is None else weight @ values)

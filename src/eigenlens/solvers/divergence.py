@@ -22,15 +22,14 @@ from scipy import sparse
 from scipy.special import gammaln, xlogy
 
 from ..ops import threads
+from ..ops.rows import rows_of
 from ..ops.sampled import sampled_product
+from ..ops.weights import total
 
 __all__ = [
     "EPSILON",
-    "deviance",
     "divergence",
-    "poisson_log_likelihood",
     "row_blocks",
-    "rows_of",
     "saturated",
     "size",
 ]
@@ -76,39 +75,16 @@ def divergence(
     if sparse.issparse(X) and beta in (1, 2):
         prepared = H @ H.T if beta == 2 else np.ascontiguousarray(H.T)
         terms = _sparse_squares if beta == 2 else _sparse_counts
-        return _total(lambda rows: terms(rows_of(X, rows), W[rows], H, prepared), X, beta, weight)
+        return _total(
+            lambda rows: terms(rows_of(X, rows, np.float64), W[rows], H, prepared), X, beta, weight
+        )
 
     def part(rows: slice) -> NDArray:
-        x = rows_of(X, rows)
+        x = rows_of(X, rows, np.float64)
         x = x.toarray() if sparse.issparse(x) else x
         return _dense(x, W[rows] @ H, beta, None if observed is None else observed[rows])
 
     return _total(part, X, beta, weight)
-
-
-def deviance(
-    X: Any,
-    W: NDArray,
-    H: NDArray,
-    *,
-    weight: NDArray | None = None,
-    observed: NDArray | None = None,
-) -> float:
-    """Return the Poisson deviance: twice what the log-likelihood falls short of the best one."""
-    return 2.0 * divergence(X, W, H, 1.0, weight=weight, observed=observed)
-
-
-def poisson_log_likelihood(
-    X: Any,
-    W: NDArray,
-    H: NDArray,
-    *,
-    weight: NDArray | None = None,
-    observed: NDArray | None = None,
-) -> float:
-    """Return ``sum of x log(y) - y - log(x!)`` with ``y = W H``, parameters as of `divergence`."""
-    loss = divergence(X, W, H, 1.0, weight=weight, observed=observed)
-    return saturated(X, weight=weight) - loss
 
 
 def saturated(X: Any, *, weight: NDArray | None = None) -> float:
@@ -121,7 +97,7 @@ def saturated(X: Any, *, weight: NDArray | None = None) -> float:
     def best(x: NDArray) -> NDArray:
         return np.where(x > EPSILON, xlogy(x, x) - x - gammaln(x + 1.0), 0.0)
 
-    return _total(lambda rows: _sums(rows_of(X, rows), best), X, 1.0, weight)
+    return _total(lambda rows: _sums(rows_of(X, rows, np.float64), best), X, 1.0, weight)
 
 
 def size(X: Any, beta: float, *, weight: NDArray | None = None) -> float:
@@ -134,21 +110,8 @@ def size(X: Any, beta: float, *, weight: NDArray | None = None) -> float:
     def power(x: NDArray) -> NDArray:
         return np.where(x > EPSILON, np.maximum(x, EPSILON) ** beta, 0.0)
 
-    whole = _total(lambda rows: _sums(rows_of(X, rows), power), X, beta, weight)
+    whole = _total(lambda rows: _sums(rows_of(X, rows, np.float64), power), X, beta, weight)
     return whole / max(beta, 1.0)
-
-
-def rows_of(X: Any, rows: slice) -> Any:
-    """Return rows of `X` in float64, dense or CSR as `X` is, without a copy if `X` has float64."""
-    if not sparse.issparse(X):
-        return X[rows].astype(np.float64, copy=False)
-    if rows == slice(0, X.shape[0]) and X.dtype == np.float64:
-        return X
-    ends = X.indptr[rows.start : rows.stop + 1]
-    own = slice(ends[0], ends[-1])
-    data = X.data[own].astype(np.float64, copy=False)
-    shape = (len(ends) - 1, X.shape[1])
-    return sparse.csr_array((data, X.indices[own], ends - ends[0]), shape)
 
 
 def row_blocks(X: Any, beta: float) -> list[slice]:
@@ -162,7 +125,7 @@ def _total(part: Callable[[slice], NDArray], X: Any, beta: float, weight: NDArra
     """Return the weighted sum over all rows of what `part` gives for each."""
     spans = row_blocks(X, beta)
     each = np.concatenate(threads.run(lambda i: part(spans[i]), len(spans)))
-    return float(each.sum() if weight is None else weight @ each)
+    return total(each, weight)
 
 
 def _sums(x: Any, function: Callable[[NDArray], NDArray]) -> NDArray:

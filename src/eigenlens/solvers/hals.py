@@ -25,7 +25,8 @@ from scipy import sparse
 from ..ops import threads
 from ..ops.centred import Table
 from ..ops.lasso import MAX_SWEEPS, descend, lasso_rows, masked_grams
-from .divergence import rows_of
+from ..ops.rows import rows_of
+from ..ops.weights import total
 from .parts import NONE, Parts, Penalty, certify
 from .solution import Certificate, Monitor, ignore
 
@@ -158,7 +159,7 @@ class _Problem:
         self.X, self.on_W, self.on_H, self.weight, self.observed = X, on_W, on_H, weight, observed
         self.across = None if observed is None else np.ascontiguousarray(observed.T)
         self.squares = _row_squares(X)
-        self.square = float(self.squares.sum() if weight is None else weight @ self.squares)
+        self.square = total(self.squares, weight)
 
     def codes(
         self,
@@ -179,18 +180,19 @@ class _Problem:
         def part(i: int) -> tuple[NDArray, NDArray, float]:
             gram, cross, violation = np.zeros((k, k)), np.zeros((d if tall else 0, k)), 0.0
             for rows in self._blocks(groups[i], k):
-                X, V, out = _rows(self.X, rows), found[rows], np.empty((_length(rows), 2))
+                X, V, out = rows_of(self.X, rows), found[rows], np.empty((_length(rows), 2))
                 V[:] = W[rows]
                 grams = _grams(G, Ht, self.observed, rows, self.on_W)
                 R = np.asarray(X @ H, np.float64) - self.on_W.l1 - _product(grams, V)
                 descend(grams, R, V, *effort, out)
                 V += step * (V - W[rows])
                 np.maximum(V, 0.0, out=V)
-                weighted = V if self.weight is None else V * self.weight[rows, None]
+                weight = None if self.weight is None else self.weight[rows]
+                weighted = V if weight is None else V * weight[:, None]
                 gram += V.T @ weighted
                 if tall:
                     cross += X.T @ weighted.astype(X.dtype, copy=False)
-                violation += _total(out[:, 0], self.weight, rows)
+                violation += total(out[:, 0], weight)
             return gram, cross, violation
 
         grams, crosses, violations = zip(*threads.run(part, len(groups)), strict=True)
@@ -259,9 +261,7 @@ class _Problem:
             curvature = h @ h if self.observed is None else self._weights(slice(None)) @ h**2
             curvature = np.maximum(curvature + self.on_W.l2, np.finfo(np.float64).tiny)
             w = np.maximum(c, 0.0) / curvature
-            gain = _total(0.5 * curvature * w**2, self.weight, slice(None)) - self.on_H.of(
-                h[:, None]
-            )
+            gain = total(0.5 * curvature * w**2, self.weight) - self.on_H.of(h[:, None])
             if gain > 0:
                 W[:, a], Ht[:, a], ahead[:, a] = w, h, h
                 gained += gain
@@ -274,7 +274,7 @@ class _Problem:
 
     def _residual(self, W: NDArray, Ht: NDArray, rows: slice) -> NDArray:
         """Return ``X - W H`` in some rows, times the weights of entries."""
-        X = _rows(self.X, rows)
+        X = rows_of(self.X, rows)
         rest = (X.toarray() if sparse.issparse(X) else X) - W[rows] @ Ht.T
         return rest if self.observed is None else rest * self._weights(rows)
 
@@ -315,7 +315,7 @@ class _Problem:
 
         def part(i: int) -> None:
             rows = blocks[i]
-            C = rows_of(self.X, rows) @ Ht - self.on_W.l1  # in float64, whatever X has
+            C = rows_of(self.X, rows, np.float64) @ Ht - self.on_W.l1
             grams = _grams(G, Ht, self.observed, rows, self.on_W)
             lengths = np.sqrt(np.einsum("iaa->ia", grams))
             along = np.divide(C, lengths, out=np.zeros_like(C), where=lengths > 0)
@@ -357,10 +357,6 @@ def _length(rows: slice) -> int:
     return int(rows.stop - rows.start)
 
 
-def _total(values: NDArray, weight: NDArray | None, rows: slice) -> float:
-    return float(values.sum() if weight is None else weight[rows] @ values)
-
-
 def _at_once(numbers: int) -> int:
     """Return how many rows of so many numbers to work on at once."""
     return max(LEAST, CACHE // (8 * numbers))
@@ -373,15 +369,6 @@ def _grams(G: NDArray, A: NDArray, seen: NDArray | None, rows: slice, penalty: P
     out = np.empty((_length(rows), *G.shape))
     masked_grams(G, A, seen[rows], TRACE, out)
     return penalty.curved(out)
-
-
-def _rows(X: Any, rows: slice) -> Any:
-    """Return some rows of `X`, of sparse X too without a copy of what is stored."""
-    if not sparse.issparse(X):
-        return X[rows]
-    ends = X.indptr[rows.start : rows.stop + 1]
-    stored = X.data[ends[0] : ends[-1]], X.indices[ends[0] : ends[-1]]
-    return sparse.csr_array((*stored, ends - ends[0]), shape=(len(ends) - 1, X.shape[1]))
 
 
 def _row_squares(X: Any) -> NDArray:

@@ -29,6 +29,7 @@ from scipy import sparse
 
 from ..ops import threads
 from ..ops.poisson import poisson_rows
+from ..ops.weights import total
 from .parts import Parts, Penalty, certify
 from .solution import Monitor, ignore
 
@@ -164,7 +165,7 @@ class _Problem:
             _transposed(X, weight), None if observed is None else _transposed(observed), weight
         )
         sums = self.rows.sums
-        self.total = self.constant = float(sums.sum() if weight is None else weight @ sums)
+        self.total = self.constant = total(sums, weight)
         if weight is not None:  # the columns hold s x, not x, in their logarithms
             self.constant += float(sums @ (weight * np.log(weight)))
 
@@ -186,7 +187,7 @@ class _Problem:
         _, left = self.rows.descend(W, H, self.on_W, sweeps=SWEEPS)
         fit, rest = self.columns.descend(codes, W.T, self.on_H, sweeps=SWEEPS)
         H = codes.T
-        return W, H, self._objective(fit, W, H), self._weighted(left) + float(rest.sum())
+        return W, H, self._objective(fit, W, H), total(left, self.weight) + float(rest.sum())
 
     def finish(self, H: NDArray) -> tuple[NDArray, float, float]:
         """Return W solved to the end, the objective, and what is left to gain there."""
@@ -196,10 +197,7 @@ class _Problem:
         W64, H64 = W.astype(float, copy=False), H.astype(float, copy=False)
         _, left = self.rows.descend(W64, H64, self.on_W, sweeps=0)
         fit, rest = self.columns.descend(H64.T.copy(), W64.T, self.on_H, sweeps=0)
-        return W, self._objective(fit, W64, H64), self._weighted(left) + float(rest.sum())
-
-    def _weighted(self, values: NDArray) -> float:
-        return float(values.sum() if self.weight is None else self.weight @ values)
+        return W, self._objective(fit, W64, H64), total(left, self.weight) + float(rest.sum())
 
     def _objective(self, fit: float, W: NDArray, H: NDArray) -> float:
         return fit - self.constant + self.on_W.of(W, self.weight) + self.on_H.of(H)

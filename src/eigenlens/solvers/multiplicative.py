@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops import threads
+from ..ops.rows import rows_of
 from ..ops.sampled import sampled_product
-from .divergence import EPSILON, divergence, row_blocks, rows_of, size
+from ..ops.weights import total
+from .divergence import EPSILON, divergence, row_blocks, size
 from .parts import Parts, Penalty, certify
 from .solution import Certificate, Monitor, ignore
 
@@ -36,7 +38,6 @@ __all__ = ["Fit", "Given", "encode", "exponent", "prove", "settle", "solve", "st
 
 EVERY = 10  # iterations from one look at the objective to the next
 GONE = float(np.finfo(np.float64).eps)  # below it an entry is on its way to 0, for beta up to 1
-NOTHING = np.zeros(()), np.zeros(())
 
 
 def solve(
@@ -52,7 +53,6 @@ def solve(
     tol: float,
     max_iter: int,
     monitor: Monitor = ignore,
-    update_H: bool = True,
 ) -> Parts:
     """Update W and H in turns, until ten updates of both change next to nothing.
 
@@ -73,8 +73,6 @@ def solve(
     max_iter : int
     monitor : Monitor
         Sees the objective every ten iterations, and at the end.
-    update_H : bool
-        False to find W alone.
 
     Returns
     -------
@@ -89,7 +87,7 @@ def solve(
     rests = False
     n_iter = 0
     while n_iter < max_iter and not rests:
-        fit.update(parts=update_H)
+        fit.update()
         n_iter += 1
         if n_iter % EVERY and n_iter < max_iter:
             continue
@@ -99,7 +97,7 @@ def solve(
         before = error
         if monitor(history[-1]):
             break
-    certificate = fit.certificate(tol, parts=update_H)
+    certificate = fit.certificate(tol)
     return Parts(
         solver="mu",
         n_iter=n_iter,
@@ -159,7 +157,7 @@ def encode(
     def part(i: int) -> None:
         seen = None if observed is None else observed[spans[i]]
         w = codes[spans[i]]
-        w[:] = settle(rows_of(X, spans[i]), w, given, penalty, seen, tol, max_iter)
+        w[:] = settle(rows_of(X, spans[i], np.float64), w, given, penalty, seen, tol, max_iter)
 
     threads.run(part, len(spans))
     return codes.astype(X.dtype, copy=False)
@@ -337,16 +335,14 @@ class Fit:
         self.given = Given(H, beta, masked=observed is not None)
         self._blocks = row_blocks(X, beta)
 
-    def update(self, *, parts: bool = True) -> None:
-        """Update W, and H with the new W unless only the codes are to be found."""
-        negative, positive = self.turn(parts=parts)
-        if parts:
-            H = updated(self.given.H, negative, positive, self.beta)
-            if self.beta <= 1:
-                H[H < GONE] = 0.0
-            self.given = Given(H, self.beta, masked=self.observed is not None)
+    def update(self) -> None:
+        """Update W, and H with the new W."""
+        H = updated(self.given.H, *self.turn(), self.beta)
+        if self.beta <= 1:
+            H[H < GONE] = 0.0
+        self.given = Given(H, self.beta, masked=self.observed is not None)
 
-    def turn(self, *, codes: bool = True, parts: bool = True) -> tuple[NDArray, NDArray]:
+    def turn(self, *, codes: bool = True) -> tuple[NDArray, NDArray]:
         """Update W, and return the negative and the positive part of the gradient for H."""
         given = self.given
 
@@ -357,10 +353,10 @@ class Fit:
                 w[:] = updated(w, *sides, self.beta)
                 if self.beta < 1:
                     w[w < GONE] = 0.0
-            return given.of_parts(x, w, seen, weight) if parts else NOTHING
+            return given.of_parts(x, w, seen, weight)
 
         negative, added = self._sum(part)
-        return negative, given.positive_part(added, self.on_H) if parts else added
+        return negative, given.positive_part(added, self.on_H)
 
     def error(self) -> float:
         """Return the root of twice the divergence: for beta 2 the Frobenius norm of ``X - W H``."""
@@ -371,12 +367,12 @@ class Fit:
         """Return the objective, penalties and all, from what `error` gave."""
         return 0.5 * error**2 + self.on_W.of(self.W, self.weight) + self.on_H.of(self.given.H)
 
-    def certificate(self, tol: float, *, parts: bool = True) -> Certificate:
+    def certificate(self, tol: float) -> Certificate:
         """Return how far W, and the parts, are from the conditions of optimality."""
         scale = size(self.X, self.beta, weight=self.weight)
-        return certify(self.decrease(parts=parts), scale, math.sqrt(tol))
+        return certify(self.decrease(), scale, math.sqrt(tol))
 
-    def decrease(self, *, parts: bool = True) -> float:
+    def decrease(self) -> float:
         """Return what Newton steps of single entries, cut off at 0, would take off the objective.
 
         An entry that is stuck at 0 with a gradient that would let it grow counts in full.
@@ -388,19 +384,17 @@ class Fit:
             negative, positive = given.of_codes(given.prepare(x), w, seen, self.on_W)
             own, added = given.curvatures(x, w, seen, weight)
             gains = newton_gains(w, positive - negative, own + self.on_W.l2).sum(axis=1)
-            gain = np.asarray(gains.sum() if weight is None else weight @ gains)
-            return gain, added, *(given.of_parts(x, w, seen, weight) if parts else NOTHING)
+            gain = np.asarray(total(gains, weight))
+            return gain, added, *given.of_parts(x, w, seen, weight)
 
         gain, curvature, negative, added = self._sum(part)
-        if parts:
-            gradient = given.positive_part(added, self.on_H) - negative
-            gain = gain + newton_gains(given.H, gradient, curvature + self.on_H.l2).sum()
-        return float(gain)
+        gradient = given.positive_part(added, self.on_H) - negative
+        return float(gain + newton_gains(given.H, gradient, curvature + self.on_H.l2).sum())
 
     def _rows(self, rows: slice) -> tuple[Any, NDArray, NDArray | None, NDArray | None]:
         weight = None if self.weight is None else self.weight[rows]
         seen = None if self.observed is None else self.observed[rows]
-        return rows_of(self.X, rows), self.W[rows], weight, seen
+        return rows_of(self.X, rows, np.float64), self.W[rows], weight, seen
 
     def _sum(self, part: Callable[[slice], tuple[NDArray, ...]]) -> tuple[NDArray, ...]:
         """Return the sums of what `part` gives for the blocks, added up in their order."""

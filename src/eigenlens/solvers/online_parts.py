@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..ops import threads
 from ..ops.centred import Table
+from ..ops.rows import rows_of
 from . import multiplicative
-from .divergence import rows_of
 from .multiplicative import GONE, Fit, exponent
 from .nonnegative import encode
 from .parts import Parts, Penalty
@@ -176,7 +176,7 @@ def solve(
             for b, rows in enumerate(batches):
                 before = learner.H
                 known = None if fresh else W[rows]
-                W[rows], costs[b] = learner.learn(rows_of(X, rows), known)
+                W[rows], costs[b] = learner.learn(rows_of(X, rows, np.float64), known)
                 if rest.reached(learner.H, before, costs.sum()):
                     break
             history.append(_objective(costs, batches))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ops.weights import total
 from .solution import Certificate, Solution
 
 __all__ = ["NONE", "Parts", "Penalty", "certify"]
@@ -37,7 +38,7 @@ class Penalty:
         if not (self.l1 or self.l2):
             return 0.0
         rows = self.l1 * A.sum(axis=1) + 0.5 * self.l2 * np.einsum("ij,ij->i", A, A)
-        return float(rows.sum() if weight is None else weight @ rows)
+        return total(rows, weight)
 
 
 NONE = Penalty()
