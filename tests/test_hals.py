@@ -73,7 +73,7 @@ def test_descent_equals_its_python_twin(own, sweeps):
             W.copy(),
             np.empty((6, 2)),
         )
-        loop(G, R, V, sweeps, 0.01, True, out)
+        loop(G, R, V, sweeps, 0.01, out)
         results.append((R, V, out))
     for ours, twin in zip(*results, strict=True):
         np.testing.assert_allclose(ours, twin, atol=1e-12)
@@ -86,13 +86,33 @@ def test_descent_equals_its_python_twin(own, sweeps):
     assert (V >= 0).all()
 
 
+@pytest.mark.parametrize("slow", [np.inf, 0.01])
+@pytest.mark.parametrize("k", [3, 4, 9])
+def test_rows_in_panels_are_those_that_come_alone(k, slow):
+    """Of 150 rows, two panels and a part of one: in any order, and with a matrix of their own."""
+    rng = np.random.default_rng(0)
+    A, W = rng.random((12, k)), np.maximum(rng.standard_normal((150, k)), 0.0)
+    G, order = A.T @ A, rng.permutation(150)
+    R = rng.standard_normal((150, k)) - W @ G
+    R[7] = np.minimum(R[7], 0.0) * (W[7] == 0)  # a row that is at its minimum
+    results = []
+    for own, rows in [(1, slice(None)), (1, order), (150, slice(None))]:
+        r, w, out = R[rows].copy(), W[rows].copy(), np.empty((150, 2))
+        descend(np.tile(G, (own, 1, 1)), r, w, 8, slow, out)
+        results.append(np.c_[r, w, out])
+    panels, mixed, alone = results
+    np.testing.assert_array_equal(mixed, panels[order])
+    np.testing.assert_allclose(alone, panels, atol=1e-12)
+    np.testing.assert_array_equal(panels[7, k:], np.r_[W[7], 0.0, 0.0])
+
+
 def test_descent_goes_to_the_minimum_where_sweeps_are_slow():
     """Two parts nearly alike: thousands of sweeps, or one step on the face."""
     A = np.random.default_rng(0).random((30, 4))
     A = np.c_[A[:, 0], A[:, 0] + 1e-2 * A[:, 3], A[:, 2]]
     G, truth = A.T @ A, np.array([[1.0, 2.0, 0.5]])
     W, out = np.ones((1, 3)), np.empty((1, 2))
-    descend(G[None], (truth - W) @ G, W, 8, 0.0, True, out)
+    descend(G[None], (truth - W) @ G, W, 8, 0.0, out)
     np.testing.assert_allclose(W, truth, rtol=1e-4)
 
 

@@ -16,6 +16,7 @@ from .jit import compiled
 
 __all__ = [
     "MAX_SWEEPS",
+    "PANEL",
     "REST",
     "descend",
     "lasso_groups",
@@ -31,6 +32,9 @@ ROWS = 64  # for one thread
 POOLED = 1e6  # rows times entries of G, from which a pool gives more than it costs
 FACE = 64  # nonzeros, at most, for which a linear system is cheaper than the sweeps it saves
 AT_REST = 1e-17  # gain, relative to the size of a row, that is rounding
+PANEL = 64  # rows side by side: what a sweep reads of them stays in the first or second cache
+BLOCK = 4  # coordinates whose steps are taken off together, written out in `_sweep_panel`
+LANES = 16  # rows to which a panel is filled up: four vectors of four
 SINGULAR = 1e-10  # of a diagonal entry: a pivot below says that columns are nearly collinear
 
 
@@ -112,45 +116,137 @@ def _move(r, g, step):  # type: ignore[no-untyped-def]
 
 
 @compiled(fast=True)
-def descend(G, R, W, sweeps, enough, face, out):  # type: ignore[no-untyped-def]
+def descend(G, R, W, sweeps, slow, out):  # type: ignore[no-untyped-def]
     """Descend towards the minimum over ``w >= 0`` for each row of `W`, without a penalty.
 
-    At most `sweeps` over the coordinates, fewer where one gains no more than the share `enough` of
-    what the first did. Where none gained so little, coordinates depend on each other too much for
-    sweeps, and with `face` the row goes on to the minimum for the same zeros. `G` holds one matrix,
-    or one for each row. `R` has the rows ``r = c - Gw``, and is kept up to date.
+    So many `sweeps` over the coordinates. Where the last still gained more than the share `slow` of
+    what the first did, coordinates depend on each other too much for sweeps, and the row goes on to
+    the minimum for the same zeros. `G` holds one matrix, or one for each row. `R` has the rows
+    ``r = c - Gw``, and is kept up to date.
 
     Writes to `out`, for each row, what single steps, each of one coordinate alone, would have
     gained at the start, summed (see :func:`eigenlens.solvers.parts.certify`), and the gain.
     """
     n, k = W.shape
-    L, step, S = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
-    nothing, inverse, w0, r0 = np.zeros(k), np.empty(k), np.empty(k), np.empty(k)
+    if len(G) == 1:
+        _descend_panels(G[0], R, W, sweeps, slow, out)
+        return
+    room = np.empty((k, k)), np.empty((3, k)), np.empty(k, np.int64), np.zeros(k)
+    inverse = np.empty(k)
     for i in range(n):
-        w, r, Q = W[i], R[i], G[min(i, len(G) - 1)]
-        if i < len(G):
-            for a in range(k):
-                inverse[a] = 1.0 / Q[a, a] if Q[a, a] > 0.0 else np.inf
-        violation = size = 0.0
+        w, r, Q = W[i], R[i], G[i]
+        size = violation = total = gain = first = 0.0
         for a in range(k):
-            w0[a], r0[a] = w[a], r[a]
+            inverse[a] = 1.0 / Q[a, a] if Q[a, a] > 0.0 else np.inf
             size += Q[a, a] * w[a] * w[a]
             violation += _gain(Q[a, a], r[a], _step(inverse[a], r[a], w[a]))
-        gain = first = 0.0
         for sweep in range(sweeps if violation > AT_REST * size else 0):
             gain = _sweep_up(Q, inverse, r, w)
+            total += gain
             if sweep == 0:
                 first = gain
-            if gain <= enough * first:
-                break
-        if face and gain > enough * first:
-            _to_face_minimum(Q, r, nothing, w, L, step, S, True)
-            _sweep_up(Q, inverse, r, w)
-        gain = 0.0
-        for a in range(k):  # exact, as the objective is quadratic
-            gain += 0.5 * (r0[a] + r[a]) * (w[a] - w0[a])
+        if gain > slow * first:
+            total += _face_up(Q, inverse, r, w, room)
         out[i, 0] = violation
-        out[i, 1] = gain
+        out[i, 1] = total
+
+
+@compiled(fast=True)
+def _descend_panels(G, R, W, sweeps, slow, out):  # type: ignore[no-untyped-def]
+    """Do what `descend` does where all rows share `G`, many rows at a time.
+
+    A panel holds them side by side, a line for each coordinate, so that a step of one coordinate is
+    a few vector instructions for all rows, without a branch.
+    """
+    n, k = W.shape
+    lines = -(-k // BLOCK) * BLOCK
+    Q, inverse = np.zeros((lines, lines)), np.zeros(lines)
+    for a in range(k):
+        inverse[a] = 1.0 / G[a, a] if G[a, a] > 0.0 else np.inf
+        for b in range(k):
+            Q[a, b] = G[a, b]
+    w, r = np.zeros((lines, PANEL)), np.zeros((lines, PANEL))
+    steps, now = np.empty((BLOCK, PANEL)), np.empty(PANEL)
+    size, violation, total = np.empty(PANEL), np.empty(PANEL), np.empty(PANEL)
+    first, gain = np.empty(PANEL), np.empty(PANEL)
+    room = np.empty((k, k)), np.empty((3, k)), np.empty(k, np.int64), np.zeros(k)
+    for start in range(0, n, PANEL):
+        m = min(PANEL, n - start)
+        width = -(-m // LANES) * LANES
+        _fill_panel(w, W[start : start + m], width)
+        _fill_panel(r, R[start : start + m], width)
+        size[:], violation[:], total[:], first[:], gain[:] = 0.0, 0.0, 0.0, 0.0, 0.0
+        for a in range(k):
+            q, v, wa, ra = Q[a, a], inverse[a], w[a], r[a]
+            for i in range(width):
+                size[i] += q * wa[i] * wa[i]
+                violation[i] += _gain(q, ra[i], _step(v, ra[i], wa[i]))
+        for sweep in range(sweeps):
+            _sweep_panel(Q, inverse, r, w, steps, now, gain, width)
+            total += gain
+            if sweep == 0:
+                first[:] = gain
+        for i in range(m):
+            j = start + i
+            out[j, 0], out[j, 1] = violation[i], 0.0
+            if violation[i] <= AT_REST * size[i]:
+                continue  # where a step is rounding, and would never end
+            for a in range(k):
+                W[j, a], R[j, a] = w[a, i], r[a, i]
+            if gain[i] > slow * first[i]:
+                total[i] += _face_up(G, inverse, R[j], W[j], room)
+            out[j, 1] = total[i]
+
+
+@compiled(fast=True)
+def _fill_panel(panel, rows, width):  # type: ignore[no-untyped-def]
+    """Write rows side by side into the first columns of a panel, and zeros up to a width."""
+    m, k = rows.shape
+    for i in range(width):
+        for a in range(k):
+            panel[a, i] = rows[i, a] if i < m else 0.0
+
+
+@compiled(fast=True)
+def _sweep_panel(Q, inverse, r, w, steps, now, gain, width):  # type: ignore[no-untyped-def]
+    """Set each coordinate to its minimiser above zero in turn, for all rows of a panel.
+
+    Steps are taken off `r` for BLOCK coordinates at once, so that it is read and written less.
+    """
+    for i in range(width):
+        gain[i] = 0.0
+    s0, s1, s2, s3 = steps[0], steps[1], steps[2], steps[3]
+    for a in range(0, len(Q), BLOCK):
+        for j in range(BLOCK):
+            q, v, wj, rj, step = Q[a + j, a + j], inverse[a + j], w[a + j], r[a + j], steps[j]
+            for i in range(width):
+                now[i] = rj[i]
+            for b in range(j):
+                g, taken = Q[a + j, a + b], steps[b]
+                for i in range(width):
+                    now[i] -= g * taken[i]
+            for i in range(width):
+                step[i] = _step(v, now[i], wj[i])
+                wj[i] += step[i]
+                gain[i] += _gain(q, now[i], step[i])
+        for b in range(len(Q)):
+            g0, g1, g2, g3, rb = Q[a, b], Q[a + 1, b], Q[a + 2, b], Q[a + 3, b], r[b]
+            for i in range(width):
+                rb[i] -= (g0 * s0[i] + g1 * s1[i]) + (g2 * s2[i] + g3 * s3[i])
+
+
+@compiled(fast=True)
+def _face_up(Q, inverse, r, w, room):  # type: ignore[no-untyped-def]
+    """Go to the minimum for the same zeros, sweep once more, and return what that gained."""
+    L, lines, S, nothing = room
+    step, w0, r0 = lines[0], lines[1], lines[2]
+    w0[:], r0[:] = w, r
+    _to_face_minimum(Q, r, nothing, w, L, step, S, True)
+    _sweep_up(Q, inverse, r, w)
+    gain = 0.0
+    for a in range(len(w)):  # exact, as the objective is quadratic
+        gain += 0.5 * (r0[a] + r[a]) * (w[a] - w0[a])
+    return gain
 
 
 @compiled(fast=True)
@@ -175,6 +271,7 @@ def _step(inverse, r, w):  # type: ignore[no-untyped-def]
 
 @compiled(fast=True)
 def _gain(q, r, step):  # type: ignore[no-untyped-def]
+    """Return what a step of one coordinate takes off the objective."""
     return step * (r - 0.5 * q * step)
 
 

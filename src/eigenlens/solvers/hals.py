@@ -24,7 +24,7 @@ from scipy import sparse
 
 from ..ops import threads
 from ..ops.centred import Table
-from ..ops.lasso import MAX_SWEEPS, descend, lasso_rows, masked_grams
+from ..ops.lasso import MAX_SWEEPS, PANEL, descend, lasso_rows, masked_grams
 from ..ops.rows import rows_of
 from ..ops.weights import total
 from .parts import NONE, Parts, Penalty, certify
@@ -37,18 +37,16 @@ class Effort(NamedTuple):
     """What a row is worth: see :func:`eigenlens.ops.lasso.descend`."""
 
     sweeps: int
-    enough: float
-    face: bool
+    slow: float
 
 
-QUICK = Effort(8, 0.1, True)  # a product with X is worth some sweeps over the coordinates
-THOROUGH = Effort(8, 0.01, True)  # once extrapolation has gone too far, and now and then pays
-LOOK = Effort(0, 0.0, False)
+QUICK = Effort(8, np.inf)  # a product with X is worth some sweeps over the coordinates
+THOROUGH = Effort(20, 0.03)  # once extrapolation has gone too far, and now and then pays
+LOOK = Effort(0, np.inf)
 GROWTH, RISE, BRAKE = 1.05, 1.01, 1.5  # of the extrapolation, as in the paper
 FLOOR = 0.1  # of its ceiling, so that it can grow again
-GROUPS = 16  # of rows at most, each with its own sum of W'X, so that threads cannot change them
-LEAST = 64  # rows for one thread, at least
-WORTH = 1 << 17  # rows times k^2 that are worth handing to a thread
+GROUPS = 12  # of rows at most, each with its own sum of W'X, so that threads cannot change them
+WORTH = 1 << 24  # operations, of both products and of eight sweeps, to hand to a thread at once
 TALL = 2  # times as many rows as columns, from which W'X is added up as rows of W are found
 CACHE = 1 << 20  # bytes to work on at once
 SHARPEST = 1e-7  # residual: its square is a share of |X|^2, and below rounding
@@ -206,7 +204,7 @@ class _Problem:
         if sparse.issparse(self.X):
             return np.asarray(self.X.T @ weighted, np.float64)
         cross = np.empty((self.X.shape[1], W.shape[1]))
-        blocks = threads.spans(len(cross), max(LEAST, -(-len(cross) // GROUPS)))
+        blocks = threads.spans(len(cross), max(PANEL, -(-len(cross) // GROUPS)))
 
         def part(i: int) -> None:
             cross[blocks[i]] = self.X[:, blocks[i]].T @ weighted
@@ -226,7 +224,7 @@ class _Problem:
         d, k = Ht.shape
         found, out = Ht.copy(), np.empty((d, 3))
         roots = W if self.weight is None else W * np.sqrt(self.weight)[:, None]
-        size = max(LEAST, -(-d // GROUPS)) if self.across is None else _at_once(k * k)
+        size = max(PANEL, -(-d // GROUPS)) if self.across is None else _at_once(k * k)
         blocks = threads.spans(d, size)
 
         def part(i: int) -> None:
@@ -248,24 +246,33 @@ class _Problem:
         others, if they are worth its penalty. Returns what that takes off the objective.
         """
         gained = 0.0
-        for a in np.flatnonzero(np.diag(gram) <= 0.0):
-            W[:, a] = Ht[:, a] = ahead[:, a] = 0.0
-            i = int(np.argmax(self._errors(W, Ht)))
+        dead = np.flatnonzero(np.diag(gram) <= 0.0)
+        W[:, dead] = Ht[:, dead] = ahead[:, dead] = 0.0
+        errors = self._errors(W, Ht) if len(dead) else np.empty(0)
+        for a in dead:
+            i = int(np.argmax(errors))
             h = np.maximum(self._residual(W, Ht, slice(i, i + 1))[0], 0.0)
             size = float(np.linalg.norm(h))
             if size**2 <= NOTHING * self.squares[i]:
                 break
             h *= np.linalg.norm(Ht) / np.sqrt(Ht.shape[1]) / size or 1.0
-            blocks = self._blocks(slice(0, len(W)), Ht.shape[1])
-            c = np.concatenate([self._residual(W, Ht, rows) @ h for rows in blocks]) - self.on_W.l1
+            c = self._along(W, Ht, h)
             curvature = h @ h if self.observed is None else self._weights(slice(None)) @ h**2
             curvature = np.maximum(curvature + self.on_W.l2, np.finfo(np.float64).tiny)
-            w = np.maximum(c, 0.0) / curvature
+            w = np.maximum(c - self.on_W.l1, 0.0) / curvature
             gain = total(0.5 * curvature * w**2, self.weight) - self.on_H.of(h[:, None])
             if gain > 0:
                 W[:, a], Ht[:, a], ahead[:, a] = w, h, h
+                errors -= w * (2 * c - w * (h @ h))
                 gained += gain
         return gained
+
+    def _along(self, W: NDArray, Ht: NDArray, h: NDArray) -> NDArray:
+        """Return the products of the rows of ``X - W H``, times the weights of entries, with h."""
+        if self.observed is None:
+            return np.asarray(self.X @ h.astype(self.X.dtype), np.float64) - W @ (Ht.T @ h)
+        blocks = self._blocks(slice(0, len(W)), Ht.shape[1])
+        return np.concatenate([self._residual(W, Ht, rows) @ h for rows in blocks])
 
     def _errors(self, W: NDArray, Ht: NDArray) -> NDArray:
         """Return the squared residual of each row, as if there were no holes."""
@@ -334,8 +341,9 @@ class _Problem:
 
     def _groups(self, k: int) -> list[slice]:
         """Cut the rows into groups for the threads, each with enough to do."""
-        n = self.X.shape[0]
-        return threads.spans(n, max(LEAST, -(-n // GROUPS), WORTH // (k * k)))
+        n, d = self.X.shape
+        size = max(-(-n // GROUPS), WORTH // (4 * k * (d + 4 * k)))
+        return threads.spans(n, -(-size // PANEL) * PANEL)
 
     def _blocks(self, rows: slice, k: int) -> list[slice]:
         """Cut rows so that what is read of X, and matrices of rows with holes, stay in cache."""
@@ -359,7 +367,7 @@ def _length(rows: slice) -> int:
 
 def _at_once(numbers: int) -> int:
     """Return how many rows of so many numbers to work on at once."""
-    return max(LEAST, CACHE // (8 * numbers))
+    return max(PANEL, CACHE // (8 * numbers))
 
 
 def _grams(G: NDArray, A: NDArray, seen: NDArray | None, rows: slice, penalty: Penalty) -> NDArray:
