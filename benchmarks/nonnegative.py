@@ -14,7 +14,7 @@ from scipy.special import kl_div
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import DATA, Case, Contestant
-from benchmarks.worker import reset_peak, resident
+from eigenlens.ops.memory import reset_peak, resident
 
 FILES = {
     "faces": "cbcl_faces.npz",

@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks import BENCHMARKS
 from benchmarks.harness import load
+from eigenlens.ops.memory import reset_peak, resident
 
 BUDGET = 10.0
 
@@ -45,25 +46,6 @@ def clock(fit, X, params):
     start = time.perf_counter()
     answer = fit(X, **params)
     return time.perf_counter() - start, answer
-
-
-def reset_peak():
-    """Forget the peak memory so far; give the memory in use (kB), or None if nobody tells.
-
-    Not `resource.getrusage`: its peak starts at that of the parent process, and what the imports
-    or the reading of the data needed would hide what the fit needs.
-    """
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return None
-    return resident("VmRSS")
-
-
-def resident(what):
-    """Read a memory field (kB) of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(what))
 
 
 def peak_gigabytes():

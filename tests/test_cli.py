@@ -17,13 +17,14 @@ import pyarrow.parquet
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import eigenlens
 from eigenlens import PCA, IncrementalPCA
-from eigenlens._register import methods
+from eigenlens._register import classes
 from eigenlens.cli import _methods, app
 from eigenlens.cli._run import run
 from eigenlens.data.writing import Writer, named
@@ -169,9 +170,9 @@ def test_options_come_from_the_signature(inside, tmp_path):
         assert option in text
 
 
-@pytest.mark.parametrize("name", list(methods()))
+@pytest.mark.parametrize("name", list(classes()))
 def test_every_option_of_every_method_reaches_it(name, inside):
-    method = methods()[name]
+    method = classes()[name]
     options = _methods.options(method)
     assert set(options) | {"random_state"} >= set(method().get_params(deep=False))
     text = fine(inside("fit", _methods.command_name(name), "--help"))
@@ -245,9 +246,30 @@ def test_rank(inside):
 def test_methods(inside):
     out = fine(inside("methods"))
     found = json.loads(fine(inside("methods", "--json")))
-    for name, method in methods().items():
+    for name, method in classes().items():
         assert _methods.command_name(name) in out
         assert found[_methods.command_name(name)]["promises"] == sorted(method.claims)
+
+
+def test_methods_of_other_packages(inside, tmp_path):
+    model, scores = tmp_path / "lda.skops", tmp_path / "scores.npy"
+    how = ("--target", "kind", "--scale", "standard", "--n-components", 2, "-o", model)
+    fine(inside("fit", "linear-discriminant-analysis", "classes.csv", *how))
+    fine(inside("transform", model, "classes.csv", "-o", scores))
+    expected = make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(n_components=2))
+    assert_allclose(np.load(scores), expected.fit(X, CLASSES).transform(X), rtol=1e-8, atol=1e-8)
+    found = json.loads(fine(inside("fit", "trunc", "wine.csv", "--json", "--seed", "0")))
+    assert found["method"] == "TruncatedSVD"
+    assert found["names"] == NAMES
+    about = json.loads(fine(inside("methods", "--json")))["linear-discriminant-analysis"]
+    assert about["origin"] == "scikit-learn"
+    assert about["kind"] == "supervised"
+
+
+def test_a_method_that_learns_from_classes_asks_for_them(inside):
+    code, _, err = inside("fit", "linear-discriminant-analysis", "classes.csv")
+    assert code == 1
+    assert "learns from classes. Name the column of them: --target NAME." in err
 
 
 def test_report(inside, tmp_path):

@@ -25,7 +25,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 
 import eigenlens.select.choice
 from eigenlens import PCA, IncrementalPCA, datasets
-from eigenlens._register import methods
+from eigenlens._register import classes
 from eigenlens.data.atomic import atomic
 from eigenlens.persist import FORMAT, ModelFileError, audit, load, require_savable, save
 from eigenlens.testing import CHECKS
@@ -172,7 +172,7 @@ def test_our_file_is_one_of_skops(path):
 # ------------------------------------------------------------------------------ golden files
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize("name", classes())
 def test_method_has_a_golden_file(name):
     assert golden.path_of(name).exists(), "run tools/golden.py"
 
@@ -195,7 +195,7 @@ def test_golden_files_load_in_a_fresh_process():
     command = [sys.executable, "-W", "error", "-c", LOAD_ALL, str(golden.GOLDEN)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert len(result.stdout.split()) >= len(methods())
+    assert len(result.stdout.split()) >= len(classes())
 
 
 # ------------------------------------------------------------------------------ what save refuses

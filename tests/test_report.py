@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -500,6 +501,18 @@ def test_only_the_methods_asked_for():
     assert quick(planted()).data["methods"] == []
     made = quick(planted(), methods=["IncrementalPCA"])
     assert [section["name"] for section in made.data["methods"]] == ["IncrementalPCA"]
+
+
+def test_methods_of_other_packages_and_those_that_learn_from_classes():
+    X, y = load_wine(return_X_y=True)
+    names = ["LinearDiscriminantAnalysis", "FastICA"]
+    made = quick(X, methods=names, target=y, n_components=4)
+    assert [section["error"] for section in made.data["methods"]] == ["", ""]
+    namespace = {"X": X, "y": y}
+    exec(made.data["code"], namespace)
+    assert namespace["lineardiscriminantanalysis"].n_components == 2  # of three classes
+    untold = quick(X, methods=names[:1]).data["methods"][0]
+    assert "learns from a target, and there is none" in untold["error"]
 
 
 def test_scale_reaches_the_methods():

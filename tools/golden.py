@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenlens import datasets
-from eigenlens._register import methods
+from eigenlens._register import classes
 from eigenlens.persist import FORMAT, save
 from eigenlens.testing.tables import ready
 
@@ -33,6 +33,6 @@ def write(name, method, folder=GOLDEN):
 
 if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
-    for name, method in methods().items():
+    for name, method in classes().items():
         if not path_of(name).exists():
             print(write(name, method))

@@ -6,7 +6,7 @@
 import sys
 from pathlib import Path
 
-from eigenlens._register import methods, summary
+from eigenlens._register import classes, summary
 
 README = Path(__file__).parents[1] / "README.md"
 START, END = "<!-- methods: made by tools/readme_table.py -->", "<!-- end of methods -->"
@@ -15,7 +15,7 @@ START, END = "<!-- methods: made by tools/readme_table.py -->", "<!-- end of met
 def table() -> str:
     """Write one line a method: name, what it finds, the claims it is tested for."""
     lines = ["| method | what it finds | tested promises |", "|---|---|---|"]
-    for name, method in methods().items():
+    for name, method in classes().items():
         claims = ", ".join(sorted(method.claims)).replace("_", " ")
         lines.append(f"| `{name}` | {summary(method)} | {claims} |")
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 from . import measure as measure
 from . import select as select
+from ._register import methods as methods
 from .data.blocks import Blocks as Blocks
 from .data.errors import DataError as DataError
 from .data.files import open as open
@@ -16,6 +17,7 @@ from .estimators.pca import PCA as PCA
 from .estimators.robust_pca import RobustPCA as RobustPCA
 from .estimators.sparse_pca import SparsePCA as SparsePCA
 from .estimators.vector_quantizer import VectorQuantizer as VectorQuantizer
+from .measure.compare import compare as compare
 from .measure.covariance import correlation as correlation
 from .measure.covariance import covariance as covariance
 from .measure.sparse_path import sparse_path as sparse_path

@@ -59,6 +59,12 @@ class Estimator(
 ):
     """Base of every estimator: checks, seed, callbacks, signs, storing, the one warning."""
 
+    kind: ClassVar[str] = "linear"
+    """One of :data:`eigenlens._register.KINDS`."""
+
+    plane: ClassVar[bool] = False
+    """Whether the method is for looking at, in two dimensions whatever the data."""
+
     claims: ClassVar[frozenset[str]] = frozenset()
     """Names from :data:`eigenlens._claims.CLAIMS` that the class promises to keep."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from eigenlens._base import Estimator
+    from eigenlens._register import Method
 
 __all__ = ["by_command", "command_name", "find", "options", "owners", "unknown", "value_of"]
 
@@ -22,16 +22,16 @@ def command_name(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def by_command() -> dict[str, type[Estimator]]:
-    """Return the methods of the register by their names as commands."""
-    from eigenlens._register import methods
+def by_command() -> dict[str, Method]:
+    """Return the methods that can be fitted by their names as commands."""
+    from eigenlens._register import fittable
 
-    return {command_name(name): method for name, method in methods().items()}
+    return {command_name(name): method for name, method in fittable().items()}
 
 
 def find(name: str) -> str | None:
     """Return the command that `name` means: itself, in other letters, or its only beginning."""
-    known = list(by_command())
+    known = by_command()
     plain = {command.replace("-", ""): command for command in known}
     wanted = re.sub("[-_ ]", "", name).lower()
     if wanted in plain:
@@ -48,7 +48,7 @@ def unknown(name: str) -> str:
     return f"There is no method {name!r}. {hint}"
 
 
-def options(method: type[Estimator]) -> dict[str, inspect.Parameter]:
+def options(method: type) -> dict[str, inspect.Parameter]:
     """Return an option for each parameter of a method, as typer reads them from a signature."""
     words = _described(method)
     found = {}
@@ -80,7 +80,7 @@ def owners(option: str) -> list[str]:
     return [
         name
         for name, method in by_command().items()
-        if option in map(option_name, inspect.signature(method).parameters)
+        if option in map(option_name, inspect.signature(method.load()).parameters)
     ]
 
 

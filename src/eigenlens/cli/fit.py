@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,9 +24,6 @@ from ._options import (
     Target,
     echo_json,
 )
-
-if TYPE_CHECKING:
-    from eigenlens._base import Estimator
 
 __all__ = ["fit", "fit_to"]
 
@@ -83,9 +80,8 @@ def _() -> None:
 
 def _command(name: str) -> Any:
     """Return the command for one method: its own parameters, and the options that all share."""
-    from eigenlens._register import summary
-
-    method = _methods.by_command()[name]
+    found = _methods.by_command()[name]
+    method = found.load()
     own = _methods.options(method)
 
     def command(**given: Any) -> None:
@@ -101,7 +97,7 @@ def _command(name: str) -> Any:
     command.__signature__ = inspect.Signature([*shared.values(), *own.values()])  # type: ignore[attr-defined]
     command.__annotations__ = {key: item.annotation for key, item in {**shared, **own}.items()}
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    app.command(name=name, cls=Method, help=f"{summary(method)}.")(command)
+    app.command(name=name, cls=Method, help=f"{found.finds}.")(command)
     return typer.main.get_command(app)
 
 
@@ -122,7 +118,7 @@ def _shared(
 
 
 def _fit(
-    method: type[Estimator],
+    method: type,
     values: dict[str, Any],
     *,
     data: str,
@@ -166,27 +162,42 @@ def _fit(
 def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
     """Return a fitted model of the table: the estimator, behind a scaler if one is wanted."""
     from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
 
     from eigenlens.data.scaling import scaled
 
     from ._progress import Progress
 
     name = _methods.command_name(type(estimator).__name__)
+    if classes is None and get_tags(estimator).target_tags.required:
+        raise ValueError(f"{name} learns from classes. Name the column of them: --target NAME.")
     with Progress("scaling") as progress:
         scaler, even = scaled(progress.rows(blocks), scale)
     with Progress(name) as progress:
-        estimator.set_callbacks(progress)
         try:
-            estimator.fit(progress.rows(even), classes)
+            _watched(estimator, progress.rows(even), classes, progress)
         except ValueError as error:
             raise _told(error, estimator, blocks.path) from error
-        finally:
-            estimator.set_callbacks()
     if scaler is None:
         return estimator
     # the scaler knows the names, and hands on an array without them
     del estimator.feature_names_in_
     return Pipeline([("scale", scaler), (name, estimator)])
+
+
+def _watched(estimator: Any, blocks: Any, classes: Any, progress: Any) -> None:
+    """Fit an estimator of ours to blocks, with callbacks, and any other to a table with names."""
+    from eigenlens._base import Estimator
+    from eigenlens.data.writing import named
+
+    if not isinstance(estimator, Estimator):
+        estimator.fit(named(blocks.read(), blocks.names), classes)
+        return
+    estimator.set_callbacks(progress)
+    try:
+        estimator.fit(blocks, classes)
+    finally:
+        estimator.set_callbacks()
 
 
 def _told(error: ValueError, estimator: Any, path: str) -> ValueError:

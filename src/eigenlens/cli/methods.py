@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._methods import by_command
+from ._methods import command_name
 from ._options import Json, echo_json
 
 __all__ = ["methods"]
@@ -10,15 +10,17 @@ __all__ = ["methods"]
 
 def methods(json: Json = False) -> None:
     """List the methods and what they promise."""
-    from eigenlens._register import summary
+    from eigenlens._register import fittable
 
     found = {
-        name: {
-            "class": method.__name__,
-            "finds": summary(method),
-            "promises": sorted(method.claims),
+        command_name(name): {
+            "class": name,
+            "kind": method.kind,
+            "finds": method.finds,
+            "promises": list(method.promises),
+            "origin": method.origin,
         }
-        for name, method in by_command().items()
+        for name, method in fittable().items()
     }
     if json:
         echo_json(found)
@@ -28,6 +30,8 @@ def methods(json: Json = False) -> None:
     console = Page()
     for name, method in found.items():
         console.print(f"[bold]{name}[/bold]  {method['finds']}")
-        promises = ", ".join(method["promises"]).replace("_", " ")
-        console.print(f"    promises: {promises}\n", style="dim")
+        about = f"from {method['origin']}"
+        if method["origin"] == "eigenlens":
+            about = f"promises: {', '.join(method['promises']).replace('_', ' ') or 'none'}"
+        console.print(f"    {about}\n", style="dim")
     console.print("Try: eigenlens fit METHOD DATA, or eigenlens fit METHOD --help")

@@ -41,8 +41,8 @@ def report(
     from ._progress import Progress
     from ._tables import table
 
-    wanted = [_methods.find(name) or name for name in names_in(methods)]
     known = _methods.by_command()
+    wanted = [_methods.find(name) or name for name in names_in(methods)]
     for name in wanted:
         if name not in known:
             raise typer.BadParameter(_methods.unknown(name))
@@ -60,7 +60,7 @@ def report(
             target=classes,
             title=stem,
             scale=scale,
-            methods=[known[name].__name__ for name in wanted] or "all",
+            methods=[known[name].name for name in wanted] or "all",
             random_state=seed,
             callbacks=[progress],
         )

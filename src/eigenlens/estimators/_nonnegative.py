@@ -40,6 +40,8 @@ class Factors(Parts):
 class Nonnegative(Estimator):
     """Base of methods that take X apart into parts that add up: codes W and parts H."""
 
+    kind = "parts"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
         "init": [StrOptions({"random", "custom", *INITS}), None],

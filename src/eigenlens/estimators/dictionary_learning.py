@@ -111,6 +111,7 @@ class DictionaryLearning(SparseCoding):
     (True, True)
     """
 
+    kind = "sparse"
     claims = frozenset({"bounded"})
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

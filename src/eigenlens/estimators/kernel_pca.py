@@ -193,6 +193,7 @@ class KernelPCA(Estimator):
     (5, 2)
     """
 
+    kind = "kernel"
     claims = frozenset({"uncorrelated"})
     choose_solver = staticmethod(choose_solver)
     _remedy = "Raise tol or max_iter, or take eigen_solver='dense', which is exact."

@@ -140,6 +140,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     (True, True)
     """
 
+    kind = "sparse"
     claims = frozenset({"bounded"})
 
     _remedy = "Raise max_iter, tol or max_no_improvement."

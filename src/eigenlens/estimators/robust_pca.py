@@ -164,6 +164,7 @@ class RobustPCA(Estimator):
     True
     """
 
+    kind = "robust"
     claims = frozenset({"orthonormal", "recovers", "missing", "breakdown"})
     excused = dict.fromkeys(
         ("check_fit_idempotent", "check_fit_check_is_fitted"),

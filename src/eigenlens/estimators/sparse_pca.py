@@ -228,6 +228,7 @@ class SparsePCA(Streaming):
     (2, 2)
     """
 
+    kind = "sparse"
     claims = frozenset({"bounded", "row_order", "weights", "streaming", "mergeable"})
 
     _solved = attributes(_Sparse) | {"n_components_"}

@@ -188,6 +188,8 @@ default='k-means++'
     )
     _remedy = "Raise max_iter or tol; after batches, take solver='kmeans'."
 
+    kind = "parts"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", "kmeans", "minibatch"})],

@@ -17,7 +17,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from scipy import sparse
 
-from .._register import methods
+from .._register import classes
 
 __all__ = [
     "ModelFileError",
@@ -73,7 +73,7 @@ def builder(name: str) -> str | None:
     """Return the loader that may build a type beyond the list of skops; None if there is none."""
     module, _, kind = name.rpartition(".")
     # loads all that a fitted model of ours can hold; the file gets to load nothing
-    register = {f"{method.__module__}.{method.__name__}" for method in methods().values()}
+    register = {f"{method.__module__}.{method.__name__}" for method in classes().values()}
     if module.startswith("eigenlens.") or name in register:
         found = getattr(sys.modules.get(module), kind, None)
         return "ObjectNode" if _is_record(found) and found.__module__ == module else None

@@ -87,7 +87,8 @@ worst concave points and ... more.
         names : sequence of str, optional
             Names of the columns; by default those that X carries.
         target : array-like of shape (n_samples,), optional
-            A class or a number for each row. It colours the pictures and is never fitted.
+            A class or a number for each row. It colours the pictures; of the methods, only those
+            that learn from classes are given it.
         title : str, optional
         scale : {'standard', 'minmax', 'robust', 'normalize', 'none'}, default='standard'
             What to do with the columns first ('normalize': with the rows).
@@ -117,6 +118,7 @@ worst concave points and ... more.
             methods=methods,
             n_components=n_components,
             random_state=random_state,
+            target=None if table.target is None else table.target.values,
             callbacks=tuple(callbacks),
         )
         measured = outliers(fits)

@@ -16,8 +16,9 @@ from .._register import summary
 from .._text import count, listed, percent
 from ..estimators.pca import PCA
 from ..measure import align, largest_angle
+from ..measure.trial import Fit
 from ..select.consensus import VOTERS
-from .fits import Fit, Fits
+from .fits import Fits
 
 __all__ = ["components_section", "model_section", "plain", "strongest"]
 
@@ -52,10 +53,11 @@ def model_section(
     fit: Fit, names: tuple[str, ...], drawn: NDArray, reference: NDArray
 ) -> dict[str, Any]:
     """Return the section of one method beside PCA, whose components are the `reference`."""
+    claims = getattr(fit.model, "claims", ())
     section: dict[str, Any] = {
         "name": fit.name,
         "summary": summary(type(fit.model)),
-        "promises": [CLAIMS[claim] for claim in CLAIMS if claim in fit.model.claims],
+        "promises": [words for claim, words in CLAIMS.items() if claim in claims],
         "code": f"{fit.model!r}",
         "seconds": fit.seconds,
         "warnings": list(fit.warnings),

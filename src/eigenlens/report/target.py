@@ -1,4 +1,4 @@
-"""A class or a number for each row: it colours the pictures and is never fitted."""
+"""A class or a number for each row: it colours the pictures, and some methods learn from it."""
 
 from __future__ import annotations
 
@@ -63,6 +63,11 @@ class Target:
             order = [*sorted(frequent), OTHER]
         levels = tuple(order) + ((UNKNOWN,) if UNKNOWN in classes else ())
         return cls(name, None, tuple(classes), levels)
+
+    @property
+    def values(self) -> NDArray:
+        """The values as one array: numbers, or names of classes."""
+        return np.array(self.classes) if self.numbers is None else self.numbers
 
     def take(self, rows: NDArray) -> Target:
         """Return the target of some of the rows."""

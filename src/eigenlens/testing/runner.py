@@ -10,7 +10,7 @@ from unittest import SkipTest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from .._register import methods
+from .._register import classes
 from . import claims, files, manners, numbers, purity  # noqa: F401  they enter their checks
 from .register import CLAIM_CHECKS, LAYER1, SMALL, Check, Shape
 
@@ -32,7 +32,7 @@ def estimators() -> list[Any]:
     >>> "PCA" in {type(estimator).__name__ for estimator in estimators()}
     True
     """
-    return [kind(**kind.exemplar) for kind in methods().values()]
+    return [kind(**kind.exemplar) for kind in classes().values()]
 
 
 def contract(

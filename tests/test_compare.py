@@ -1,0 +1,200 @@
+"""The list of all methods, and methods side by side on one table."""
+
+import os
+import re
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
+
+import eigenlens
+from eigenlens import PCA, compare
+from eigenlens._register import KINDS, classes
+from eigenlens.measure.comparison import COLUMNS
+
+
+class Odd(TransformerMixin, BaseEstimator):
+    """A method that does what its name says instead of a fit."""
+
+    def __init__(self, does="fail"):
+        self.does = does
+
+    def fit(self, X, y=None):
+        if self.does == "fail":
+            raise ValueError("no <b>luck</b> today")
+        if self.does == "hang":
+            time.sleep(600)
+        if self.does == "crash":
+            os._exit(1)
+        return self
+
+    def transform(self, X):
+        return X[:, :2]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def found(wine):
+    names = ["PCA", "SparsePCA", "NMF", "LinearDiscriminantAnalysis", "LocallyLinearEmbedding"]
+    return compare(wine[0], names, 2, wine[1])
+
+
+# ------------------------------------------------------------------------------------ the register
+
+
+def test_methods_are_those_of_the_register_and_others():
+    methods = eigenlens.methods()
+    assert set(classes()) < set(methods)
+    assert {"LocallyLinearEmbedding", "LinearDiscriminantAnalysis", "FastICA"} < set(methods)
+    for name, method in methods.items():
+        assert method.name == name
+        assert method.kind in KINDS
+        assert method.finds
+        assert (method.origin == "eigenlens") == (name in classes())
+        if method.origin != "umap-learn":  # which takes seconds to load
+            assert method.load().__name__ == name
+    assert methods["PCA"].promises == tuple(sorted(PCA.claims))
+    assert [name for name, method in methods.items() if method.supervised] == [
+        "LinearDiscriminantAnalysis"
+    ]
+
+
+def test_all_kinds_are_taken():
+    assert {method.kind for method in eigenlens.methods().values()} == set(KINDS)
+
+
+# --------------------------------------------------------------------------------------- the table
+
+
+def test_every_method_has_a_row_with_what_can_be_said(found):
+    for row in found.rows:
+        assert not row.error
+        assert row.n_components == 2
+        assert row.why == "asked for"
+        assert row.seconds > 0
+        for share in (row.trustworthiness, row.continuity, row.knn_accuracy, row.stability):
+            assert 0.5 < share <= 1
+        assert np.isfinite(row.silhouette)
+    assert found["PCA"].sparsity == 0
+    assert found["SparsePCA"].sparsity > 0
+    assert found["PCA"].reconstruction_error < found["NMF"].reconstruction_error < 1
+    assert np.isnan(found["LocallyLinearEmbedding"].reconstruction_error)
+    assert found["LinearDiscriminantAnalysis"].knn_accuracy > 0.9
+    assert found["PCA"].origin == "eigenlens"
+    assert found["LinearDiscriminantAnalysis"].origin == "scikit-learn"
+    assert "below zero" in found["NMF"].warnings[0]
+    assert found["NMF"].certificate
+
+
+def test_the_error_is_of_rows_that_no_fit_saw(wine):
+    X = wine[0]
+    row = compare(X, ["PCA"], 3, random_state=5)["PCA"]
+    order = np.random.default_rng(5).permutation(len(X))
+    test, train = np.sort(order[:44]), np.sort(order[44:])
+    scaler = StandardScaler().fit(X[train])
+    model = PCA(3).fit(scaler.transform(X[train]))
+    Z = scaler.transform(X[test])
+    back = model.inverse_transform(model.transform(Z))
+    expected = np.linalg.norm(back - Z) / np.linalg.norm(Z - model.mean_)
+    assert row.reconstruction_error == pytest.approx(expected)
+
+
+def test_a_rule_settles_the_number_for_all(wine):
+    rows = compare(wine[0], ["PCA", "FastICA"], "parallel").rows
+    assert rows[0].n_components == rows[1].n_components > 1
+    assert rows[1].why == "PCA with n_components='parallel'"
+
+
+def test_the_same_seed_gives_the_same(wine):
+    one, two = (compare(wine[0], ["NMF"], 3, wine[1], random_state=7)["NMF"] for _ in range(2))
+    for name in set(COLUMNS) - {"seconds", "megabytes"}:
+        np.testing.assert_equal(getattr(one, name), getattr(two, name))
+
+
+def test_frames_and_pages(found):
+    frame = found.to_pandas()
+    assert list(frame.index) == [row.method for row in found.rows]
+    assert frame.loc["PCA", "sparsity"] == 0
+    polars = pytest.importorskip("polars")
+    assert isinstance(found.to_polars(), polars.DataFrame)
+    assert found.to_polars().shape == (5, len(COLUMNS))
+    assert str(found).splitlines()[1].startswith("PCA ")
+    assert "reconstruction_error" in str(found)
+    assert found._repr_html_().count("<tr>") == 6
+    with pytest.raises(KeyError, match="There are: PCA, SparsePCA"):
+        found["ICA"]
+
+
+# -------------------------------------------------------------------------------- what goes wrong
+
+
+def test_what_fails_or_crashes_is_a_row(wine):
+    models = {f"<i>{does}</i>": Odd(does) for does in ("fail", "crash", "work")}
+    found = compare(wine[0], {"PCA": "PCA", **models}, 2)
+    rows = {row.method[3:-4]: row for row in found.rows[1:]}
+    assert rows["fail"].error == "no <b>luck</b> today"
+    assert rows["crash"].error == "Its process ended: a crash, or not enough memory."
+    assert not rows["work"].error
+    assert rows["work"].n_components == 2
+    assert rows["work"].why == "its own"
+    assert not found.rows[0].error
+    page = found._repr_html_()
+    assert "<i>" not in page
+    assert "<b>" not in page
+
+
+def test_what_hangs_is_ended_in_time(wine):
+    found = compare(wine[0], [Odd("hang"), Odd("work")], 2, budget=16)
+    assert found.seconds < 17
+    assert re.match(r"Not done in its \d s. Raise budget", found.rows[0].error)
+
+
+def test_no_time_at_all(wine):
+    found = compare(wine[0], ["PCA", "NMF"], 2, budget=0)
+    assert [row.error.split(".")[0] for row in found.rows] == ["The time was used up"] * 2
+
+
+def test_a_target_is_asked_for(wine):
+    row = compare(wine[0], ["LinearDiscriminantAnalysis"], 2).rows[0]
+    assert (
+        row.error == "LinearDiscriminantAnalysis learns from a target, and there is none. Give one."
+    )
+    one = compare(wine[0], ["LinearDiscriminantAnalysis"], 2, np.zeros(len(wine[0]))).rows[0]
+    assert "class" in one.error
+
+
+def test_holes_are_filled_for_those_that_take_none(wine):
+    X = wine[0].copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    found = compare(X, ["RobustPCA", "FastICA"], 2, wine[1])
+    for row in found.rows:
+        assert not row.error
+        assert row.reconstruction_error < 1
+
+
+@pytest.mark.parametrize(
+    ("X", "methods", "message"),
+    [
+        (np.ones((20, 3)), ["PCB"], "'PCB' is not known. Give 'all'"),
+        (np.ones((20, 3)), [], "methods is empty"),
+        (np.ones((5, 3)), "PCA", "X has 5 rows, too few to hold some out. Give at least 8"),
+        (sparse.eye_array(20, format="csr"), "PCA", "X is sparse"),
+        (np.ones((20, 3)), "StandardScaler", "is not known"),
+    ],
+)
+def test_wrong_calls(X, methods, message):
+    with pytest.raises(ValueError, match=message):
+        compare(X, methods, 1)
+
+
+def test_a_target_of_another_length(wine):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        compare(wine[0], "PCA", 2, wine[1][:-1])
