@@ -1,4 +1,4 @@
-"""How good and how stable: a statistician's table of a fitted linear model.
+"""How good and how stable: what can be said of a fitted model, its components and its embedding.
 
 `diagnostics` says what each row and each column has to do with each component, and which rows stand
 out. `bootstrap` says how far variances and loadings would move on another sample. `varimax` and
@@ -7,15 +7,21 @@ nonzero loadings, and `stability` says which of these stay on other samples. `al
 components of two answers. `outlier_map` finds rows that are far out among the components or off
 them, robustly. `incoherence` says whether a low-rank table can be told from sparse errors, and
 `recovery_region` up to which rank and how many errors an estimator does tell them. `sparseness`
-says how few entries carry a part or a code.
+says how few entries carry a part or a code. `embedding_quality` says what an embedding, linear or
+not, keeps of neighbours (`trustworthiness`, `continuity`, `neighbour_preservation`), of distances
+(`shepard_correlation`, `normalised_stress`) and of classes (`silhouette`, `knn_accuracy`).
 """
 
 from __future__ import annotations
 
 from .align import Alignment, align, largest_angle
 from .bootstrap import Bootstrap, bootstrap
+from .classes import knn_accuracy, silhouette
 from .diagnostics import Columns, Diagnostics, Rows, diagnostics
+from .distortion import normalised_stress, shepard_correlation
+from .embedding_quality import EmbeddingQuality, embedding_quality
 from .incoherence import Incoherence, incoherence
+from .neighbourhoods import continuity, neighbour_preservation, trustworthiness
 from .outlier_map import OutlierMap, outlier_map
 from .recovery import RecoveryRegion, recovery_region
 from .rotation import Rotation, promax, varimax
@@ -28,6 +34,7 @@ __all__ = [
     "Bootstrap",
     "Columns",
     "Diagnostics",
+    "EmbeddingQuality",
     "Incoherence",
     "OutlierMap",
     "RecoveryRegion",
@@ -37,14 +44,22 @@ __all__ = [
     "Stability",
     "align",
     "bootstrap",
+    "continuity",
     "diagnostics",
+    "embedding_quality",
     "incoherence",
+    "knn_accuracy",
     "largest_angle",
+    "neighbour_preservation",
+    "normalised_stress",
     "outlier_map",
     "promax",
     "recovery_region",
+    "shepard_correlation",
+    "silhouette",
     "sparse_path",
     "sparseness",
     "stability",
+    "trustworthiness",
     "varimax",
 ]

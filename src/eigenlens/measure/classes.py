@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from .._text import count
 from ..ops import threads
-from ..ops.distances import Dense
+from ..ops.distances import ROWS, Dense
 from ..ops.proximity import sum_by_group
 from .spaces import embedded, labelled, rows_of
 
 __all__ = ["knn_accuracy", "silhouette"]
-
-ROWS, COLUMNS = 256, 512  # of a tile of distances: 1 MB
 
 
 def silhouette(
@@ -36,7 +36,7 @@ def silhouette(
 
     Parameters
     ----------
-    Y : array-like of shape (n, k)
+    Y : array-like of shape (n, n_components)
         Points, with Euclidean distances.
     labels : array-like of shape (n,)
         Class of each point.
@@ -52,7 +52,8 @@ def silhouette(
 
     Notes
     -----
-    The same as `sklearn.metrics.silhouette_score`, in tiles of 1 MB on all cores.
+    The same as `sklearn.metrics.silhouette_score`, in tiles of 1 MB on all cores. There a sample is
+    judged by itself, with all other points left out.
 
     References
     ----------
@@ -66,7 +67,7 @@ def silhouette(
     >>> from eigenlens.measure import silhouette
     >>> X, y = load_iris(return_X_y=True)
     >>> round(silhouette(PCA(2).fit_transform(X), y), 3)
-    0.54
+    0.534
     """
     points = embedded(Y)
     n = len(points)
@@ -93,16 +94,14 @@ def _sums_by_class(points: Dense, sizes: NDArray, rows: NDArray) -> NDArray:
 
     The points of a class follow each other.
     """
-    n = len(points)
     bounds = np.concatenate([[0], np.cumsum(sizes)])
-    blocks, columns = threads.spans(len(rows), ROWS), threads.spans(n, COLUMNS)
+    blocks = threads.spans(len(rows), ROWS)
 
     def block(s: int) -> NDArray:
         mine = rows[blocks[s]]
         sums = np.zeros((len(mine), len(sizes)))
-        for span in columns:
-            tile = points.squares(mine, span)
-            sum_by_group(tile, np.clip(bounds - span.start, 0, tile.shape[1]), sums)
+        for first, tile in points.tiles(mine):
+            sum_by_group(tile, np.clip(bounds - first, 0, tile.shape[1]), sums)
         return sums
 
     return np.concatenate(threads.run(block, len(blocks))).T
@@ -119,7 +118,7 @@ def knn_accuracy(
 
     Parameters
     ----------
-    Y : array-like of shape (n, k)
+    Y : array-like of shape (n, n_components)
         Points, with Euclidean distances.
     labels : array-like of shape (n,)
         Class of each point.
@@ -147,7 +146,7 @@ def knn_accuracy(
     >>> X, y = load_iris(return_X_y=True)
     >>> Y = PCA(2).fit_transform(X)
     >>> round(knn_accuracy(Y, y), 3)
-    0.96
+    0.967
     >>> round(knn_accuracy(Y, y, held_out=np.arange(0, 150, 3)), 3)
     0.98
     """
@@ -161,9 +160,10 @@ def knn_accuracy(
         out = _mask(held_out, n)
         voters, asked = np.flatnonzero(~out), table[out]
         most, truth = len(voters), codes[out]
-    if not 1 <= n_neighbors <= most:
+    if not isinstance(n_neighbors, Integral) or not 1 <= n_neighbors <= most:
         raise ValueError(
-            f"n_neighbors={n_neighbors!r} must be from 1 to {most}, the number of points that vote."
+            f"n_neighbors={n_neighbors!r} must be a whole number from 1 to {most}, the number of "
+            "points that vote."
         )
     vote = KNeighborsClassifier(n_neighbors).fit(table[voters], codes[voters])
     return float(np.mean(vote.predict(asked) == truth))

@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from ..ops import threads
-from ..ops.distances import Space
+from ..ops.distances import ROWS, Space
 from ..ops.proximity import sums_of_two
 from .spaces import both_spaces, rows_of
 
 __all__ = ["N_PAIRS", "normalised_stress", "shepard", "shepard_correlation", "stress"]
 
 N_PAIRS = 2_000_000
-ROWS, COLUMNS = 256, 512  # of a tile of distances: 1 MB
 PILOT = 1000  # pairs that give a first scale
 
 
@@ -39,7 +38,7 @@ def shepard_correlation(
     ----------
     X : {array-like, sparse matrix} of shape (n, n_features)
         The data. With ``metric="precomputed"`` their distances, an array of shape (n, n).
-    Y : array-like of shape (n, k)
+    Y : array-like of shape (n, n_components)
         Its embedding, with Euclidean distances.
     metric : {"euclidean", "precomputed"}, default="euclidean"
     n_pairs : int, default=2_000_000
@@ -66,7 +65,7 @@ def shepard_correlation(
     >>> from eigenlens.measure import shepard_correlation
     >>> X = load_iris().data
     >>> round(shepard_correlation(X, PCA(1).fit_transform(X)), 3)
-    0.984
+    0.981
     """
     original, images = both_spaces(X, Y, metric)
     return shepard(original, images, n_pairs, np.random.default_rng(random_state))
@@ -95,22 +94,23 @@ def normalised_stress(
     ----------
     X : {array-like, sparse matrix} of shape (n, n_features)
         The data. With ``metric="precomputed"`` their distances, an array of shape (n, n).
-    Y : array-like of shape (n, k)
+    Y : array-like of shape (n, n_components)
         Its embedding, with Euclidean distances.
     metric : {"euclidean", "precomputed"}, default="euclidean"
     scale : bool, default=True
         Whether the distances of the data may be scaled. Without, it is the stress that
         `sklearn.manifold.MDS` reports with ``normalized_stress=True``.
     sample : int, optional
-        Take the distances of so many rows, drawn without replacement, to all others.
+        Take the distances of so many rows, drawn without replacement, to all others. The sums over
+        them are right on average, and their ratio up to an error of the order of ``1 / sample``.
     random_state : int, Generator or None, default=None
         Seed of the sample.
 
     Returns
     -------
     float
-        If all points are in one place, in the data or in the embedding, 1, and 0 if in both. Without
-        `scale`, infinity for such an embedding.
+        1 if all points are in one place, in the data or in the embedding, and 0 if in both. Without
+        `scale`, infinity if in the embedding alone.
 
     Notes
     -----
@@ -134,7 +134,7 @@ def normalised_stress(
     0.0
     """
     original, images = both_spaces(X, Y, metric)
-    rows = None if sample is None else rows_of(len(original), sample, random_state)
+    rows = rows_of(len(original), sample, random_state)
     return stress(original, images, rows, scale=scale)
 
 
@@ -164,25 +164,21 @@ def _pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[NDArray, NDA
     return i, j
 
 
-def stress(
-    original: Space, images: Space, rows: NDArray | None = None, *, scale: bool = True
-) -> float:
-    """Return Kruskal's stress-1, over all pairs or over those of some rows with all points."""
-    n = len(original)
-    half = rows is None
-    rows = np.arange(n) if rows is None else rows
-    blocks, columns = threads.spans(len(rows), ROWS), threads.spans(n, COLUMNS)
+def stress(original: Space, images: Space, rows: NDArray, *, scale: bool = True) -> float:
+    """Return Kruskal's stress-1, over the pairs of some rows with all points, or over all pairs."""
+    half = len(rows) == len(original)  # each pair once
+    blocks = threads.spans(len(rows), ROWS)
     first = _first_scale(original, images) if scale else 1.0
 
     def block(s: int) -> NDArray:
         mine = rows[blocks[s]]
         total = np.zeros(4)
-        for span in columns:
-            if half and span.stop <= mine[0] + 1:
-                continue  # each pair once
-            start = np.maximum(mine + 1 - span.start, 0) if half else np.zeros_like(mine)
-            d, e = original.squares(mine, span), images.squares(mine, span)
-            total += sums_of_two(d, e, start, first)
+        start = int(mine[0]) if half else 0
+        for (begin, d), (_, e) in zip(
+            original.tiles(mine, start), images.tiles(mine, start), strict=True
+        ):
+            after = np.maximum(mine + 1 - begin, 0) if half else np.zeros_like(mine)
+            total += sums_of_two(d, e, after, first)
         return total
 
     dd, ee, rest, with_e = np.sum(threads.run(block, len(blocks)), axis=0)

@@ -16,9 +16,9 @@ from ..ops.distances import Dense, Given, Space, Sparse
 
 __all__ = ["both_spaces", "embedded", "labelled", "n_nearest", "rows_of"]
 
-SMALLEST, LARGEST = 1e-150, 1e150  # whose squares are still numbers
+SMALLEST, LARGEST = 1e-100, 1e100  # so that squares, and sums of them, are still numbers
 TILE = 512
-ASYMMETRY = 1e-8  # of the largest distance
+OFF_ZERO = 1e-3  # of the largest distance: more is none of a point to itself
 
 
 def both_spaces(X: Any, Y: ArrayLike, metric: str) -> tuple[Space, Space]:
@@ -66,13 +66,13 @@ def n_nearest(n_neighbors: int, n: int) -> int:
 
 
 def rows_of(n: int, sample: int | None, random_state: int | np.random.Generator | None) -> NDArray:
-    """Return the rows to look at: all of them, or a sample in order."""
-    if sample is None:
-        return np.arange(n)
-    if not isinstance(sample, Integral) or not 1 <= sample <= n:
+    """Return the rows to look at, in order: a sample, or all of them if there are no more."""
+    if sample is not None and (not isinstance(sample, Integral) or sample < 1):
         raise ValueError(
-            f"sample={sample!r} must be a number of rows from 1 to {n}, or None for all of them."
+            f"sample={sample!r} must be a number of rows, at least 1, or None for all of them."
         )
+    if sample is None or sample >= n:
+        return np.arange(n)
     return np.sort(np.random.default_rng(random_state).choice(n, int(sample), replace=False))
 
 
@@ -119,16 +119,28 @@ def _distances(D: NDArray) -> NDArray:
             f"X has a negative entry, {D.min():.3g}, and distances have none. Of similarities s "
             "give, for instance, 1 - s."
         )
-    spans = threads.spans(n, TILE)
-
-    def asymmetry(s: int) -> float:
-        rows = spans[s]
-        return max(float(np.abs(D[rows, c] - D[c, rows].T).max()) for c in spans[s:])
-
-    worst = max(threads.run(asymmetry, len(spans)))
-    if worst > ASYMMETRY * float(D.max()):
+    largest, own = float(D.max()), float(D.diagonal().max())
+    if own > OFF_ZERO * largest:
+        raise ValueError(
+            f"X has {own:.3g} on its diagonal, and the distance of a point to itself is zero. Of "
+            "similarities s give, for instance, 1 - s."
+        )
+    worst = _asymmetry(D)
+    # what float32 or products of matrices leave of symmetric distances is taken
+    if worst > float(np.sqrt(np.finfo(D.dtype).eps)) * largest:
         raise ValueError(
             f"X is not symmetric: some distance differs by {worst:.3g} from the one back. Give, "
             "for instance, (X + X.T) / 2."
         )
     return D
+
+
+def _asymmetry(D: NDArray) -> float:
+    """Return the largest difference of a square matrix from its transpose."""
+    spans = threads.spans(len(D), TILE)
+
+    def of_rows(s: int) -> float:
+        rows = spans[s]
+        return max(float(np.abs(D[rows, c] - D[c, rows].T).max()) for c in spans[s:])
+
+    return max(threads.run(of_rows, len(spans)))

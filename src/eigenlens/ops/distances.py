@@ -8,6 +8,7 @@ time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 
 from . import threads
 from .kernels import Rbf
-from .proximity import squares_of_pairs
+from .proximity import squares_between, squares_of_pairs
 
-__all__ = ["Dense", "Given", "Space", "Sparse"]
+__all__ = ["ROWS", "Dense", "Given", "Space", "Sparse"]
 
+ROWS, COLUMNS = 256, 512  # of a tile: 1 MB
+FEW = 16  # columns of a table up to which differences are as quick as products
 PAIRS = 1 << 14  # in one piece of work
 
 _unit = Rbf(1.0)  # a kernel of distances, for its tiles of squares
@@ -33,26 +36,39 @@ class Space(ABC):
     def __len__(self) -> int:
         return int(self.table.shape[0])
 
-    def squares(self, rows: NDArray, columns: slice) -> NDArray:
-        """Return a tile of squared distances in float64, with zero from each point to itself."""
-        tile = self._tile(rows, columns)
-        inside = (rows >= columns.start) & (rows < columns.stop)
-        tile[inside, rows[inside] - columns.start] = 0  # rounding may say otherwise
-        return tile
+    def tiles(
+        self, rows: NDArray, first: int = 0, width: int = COLUMNS
+    ) -> Iterator[tuple[int, NDArray]]:
+        """Yield the squared distances of `rows` to all points from `first` on, a tile at a time.
 
-    @abstractmethod
-    def _tile(self, rows: NDArray, columns: slice) -> NDArray:
-        """Return a new tile, right to the rounding of the squared lengths of points."""
-
-    @abstractmethod
-    def _of_pairs(self, i: NDArray, j: NDArray) -> NDArray:
-        """Return the squared distance of each i to its j, equal where the points are."""
+        With each comes the number of the point it begins at. They are float64, new, right to the
+        rounding of the squared lengths of points, and zero from each point to itself.
+        """
+        A = self._ready(rows)
+        for span in threads.spans(len(self) - first, width):
+            start, stop = first + span.start, first + span.stop
+            tile = self._between(A, self._ready(slice(start, stop)))
+            own = (rows >= start) & (rows < stop)
+            tile[own, rows[own] - start] = 0  # rounding may say otherwise
+            yield start, tile
 
     def pairs(self, i: NDArray, j: NDArray) -> NDArray:
         """Return the squared distance of each point of `i` to that of `j`, in float64."""
         spans = threads.spans(len(i), PAIRS)
         parts = threads.run(lambda s: self._of_pairs(i[spans[s]], j[spans[s]]), len(spans))
         return np.concatenate(parts)
+
+    @abstractmethod
+    def _ready(self, part: NDArray | slice) -> Any:
+        """Return some points in the form that `_between` takes."""
+
+    @abstractmethod
+    def _between(self, A: Any, B: Any) -> NDArray:
+        """Return the squared distances of the points of `A` to those of `B`, as a new array."""
+
+    @abstractmethod
+    def _of_pairs(self, i: NDArray, j: NDArray) -> NDArray:
+        """Return the squared distance of each i to its j, equal where the points are."""
 
 
 class Dense(Space):
@@ -61,10 +77,19 @@ class Dense(Space):
     def __init__(self, table: NDArray) -> None:
         super().__init__(np.ascontiguousarray(table))
         self.origin = _unit.origin(self.table)
+        self._few = table.shape[1] <= FEW
 
-    def _tile(self, rows: NDArray, columns: slice) -> NDArray:
-        A, B = (_unit.ready(self.table[part], self.origin) for part in (rows, columns))
-        return _unit.arguments(A, B)
+    def _ready(self, part: NDArray | slice) -> Any:
+        if self._few:
+            return self.table[part].astype(np.float64, copy=False)
+        return _unit.ready(self.table[part], self.origin)
+
+    def _between(self, A: Any, B: Any) -> NDArray:
+        if not self._few:
+            return _unit.arguments(A, B)
+        found = np.empty((len(A), len(B)))
+        squares_between(A, np.ascontiguousarray(B.T), found)
+        return found
 
     def _of_pairs(self, i: NDArray, j: NDArray) -> NDArray:
         found = np.empty(len(i))
@@ -73,7 +98,10 @@ class Dense(Space):
 
 
 class Sparse(Space):
-    """Rows of a sparse table in CSR form, and the lengths of their differences."""
+    """Rows of a sparse table in CSR form, and the lengths of their differences.
+
+    It holds a copy in double precision.
+    """
 
     def __init__(self, table: Any) -> None:
         if not table.has_canonical_format:
@@ -82,8 +110,11 @@ class Sparse(Space):
         super().__init__(table)
         self._points = _unit.ready(table)
 
-    def _tile(self, rows: NDArray, columns: slice) -> NDArray:
-        return _unit.arguments(self._points[rows], self._points[columns])
+    def _ready(self, part: Any) -> Any:
+        return self._points[part]
+
+    def _between(self, A: Any, B: Any) -> NDArray:
+        return _unit.arguments(A, B)
 
     def _of_pairs(self, i: NDArray, j: NDArray) -> NDArray:
         rows = self._points.rows
@@ -93,8 +124,11 @@ class Sparse(Space):
 class Given(Space):
     """A square matrix of distances."""
 
-    def _tile(self, rows: NDArray, columns: slice) -> NDArray:
-        found: NDArray = self.table[rows, columns].astype(np.float64)
+    def _ready(self, part: NDArray | slice) -> Any:
+        return part
+
+    def _between(self, A: Any, B: Any) -> NDArray:
+        found: NDArray = self.table[A, B].astype(np.float64)
         return np.multiply(found, found, out=found)
 
     def _of_pairs(self, i: NDArray, j: NDArray) -> NDArray:

@@ -21,10 +21,10 @@ from .proximity import count_before, keep_nearest
 
 __all__ = ["Neighbours", "Ordering"]
 
-ROWS, COLUMNS = 64, 4096  # of a tile: 1 MB
+ROWS, COLUMNS = 256, 1024  # of a tile: 1 MB
 STRIP = 1 << 21  # entries of a strip of whole rows
 CONVERTED = 1 << 20  # entries of a table that are converted at a time
-TRIAL = 64  # rows that settle the precision
+TRIAL = 64  # rows that settle the precision, at most those of a tile
 OFTEN = 0.02  # of all distances: as many a second time cost more than double precision
 ALWAYS = 32  # that take a second look whatever the precision, in a row, until neighbours are found
 
@@ -102,8 +102,9 @@ class _Filter:
 
     With z the rows off the origin, ``|z_i - z_j|^2 - |z_i|^2`` is the product of (-2 z_i, 1) and
     (z_j, |z_j|^2). Of d + 1 terms, in a precision of unit roundoff u, it is off by no more than
-    ``(d + 1) u (|z_i|^2 + 2 |z_j|^2)``. What rounds z, its square and the limits that a distance is
-    compared with comes to less than ``12 u (|z_i|^2 + |z_j|^2)``.
+    ``m u (|z_i|^2 + 2 |z_j|^2)`` with ``m = d + 1``, but for the small factor 1 / (1 - m u). What
+    rounds z, its square and the limits that a distance is compared with comes to less than
+    ``12 u (|z_i|^2 + |z_j|^2)``.
     """
 
     height = ROWS
@@ -128,7 +129,9 @@ class _Filter:
         threads.run(convert, len(spans))
         self.table[:, d] = self.squares
         u, tiny = float(np.finfo(dtype).eps) / 2, float(np.finfo(dtype).tiny)
-        share = (2 * (d + 1) + 12) * u + 2 * (d + 4) * 2.0**-53
+        terms = (d + 1) * (1 + 2 * (d + 1) * u)
+        # the last is for the distance that it is compared with, computed from the points
+        share = (2 * terms + 12) * u + 2 * (d + 4) * 2.0**-53
         # entries below the range of the precision are lost altogether
         self.error = share * self.squares + (d + 16) * tiny
         self.slack = self.error.astype(dtype)
@@ -162,7 +165,7 @@ class _Strips:
         self.height = max(1, min(ROWS, STRIP // len(space)))
 
     def block(self, rows: NDArray, marks: NDArray) -> _Block:
-        strip = self.space.squares(rows, slice(0, len(self.space)))
+        _, strip = next(self.space.tiles(rows, width=len(self.space)))
         level = np.take_along_axis(strip, marks, axis=1)
         none = np.zeros(len(rows))
         return _Block(level, none, none, [_Tile(0, strip, np.zeros(strip.shape[1]))])

@@ -10,6 +10,7 @@ __all__ = [
     "count_before",
     "keep_nearest",
     "square_between",
+    "squares_between",
     "squares_of_pairs",
     "sum_by_group",
     "sums_of_two",
@@ -48,6 +49,18 @@ def squares_of_pairs(X, i, j, out):  # type: ignore[no-untyped-def]
     """Fill `out` with the squared distance of each row ``X[i[p]]`` to ``X[j[p]]``."""
     for p in range(len(i)):
         out[p] = square_between(X, i[p], j[p])
+
+
+@compiled(fast=True)
+def squares_between(A, B, out):  # type: ignore[no-untyped-def]
+    """Fill `out` with the squared distance of each row of `A` to each column of `B`."""
+    for r in range(A.shape[0]):
+        s = out[r]
+        s[:] = 0.0
+        for k in range(A.shape[1]):
+            a, b = A[r, k], B[k]
+            for c in range(len(s)):
+                s[c] += (a - b[c]) * (a - b[c])
 
 
 @compiled
