@@ -231,7 +231,7 @@ def test_a_fold_costs_trust():
 
 @pytest.mark.parametrize("n", [20, 200])
 def test_a_circle_that_is_cut(n):
-    """On each side of the cut, a point loses two of its four neighbours, and the next one loses one.
+    """On each side of the cut, a point loses two of four neighbours, and the next one loses one.
 
     Their places as seen from there are now the last: n - 1 and n - 2 for the first, n - 1.
     """
