@@ -146,8 +146,8 @@ def shepard(original: Space, images: Space, n_pairs: int, rng: np.random.Generat
             f"something. The default is {N_PAIRS}."
         )
     i, j = _pairs(len(original), int(n_pairs), rng)
-    # ranks of squares are ranks of distances; both sorts run at the same time
-    ranks = threads.run(lambda s: rankdata((original, images)[s].pairs(i, j)), 2)
+    squares = original.pairs(i, j), images.pairs(i, j)  # of the same ranks as distances
+    ranks = threads.run(lambda s: rankdata(squares[s]), 2)  # both sorts at the same time
     a, b = (rank - (len(i) + 1) / 2 for rank in ranks)  # off their mean, whatever the ties
     with threads.serial_blas():  # the sum of many threads depends on how many they are
         product, size = a @ b, np.sqrt((a @ a) * (b @ b))

@@ -110,8 +110,8 @@ def embedding_quality(
     -----
     Without `sample`, it computes the n^2 distances of the data once in single precision and half of
     them in double, and those of the embedding a few times; never more than tiles of them are held.
-    Beside these, it holds a copy of a dense table in single precision and some hundred bytes for
-    each of `n_pairs`. The result does not depend on the number of threads.
+    Beside these, it holds a copy of a dense table in single precision, or 150 bytes for each of
+    `n_pairs` if that is more. The result does not depend on the number of threads.
 
     Examples
     --------
