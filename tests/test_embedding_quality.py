@@ -110,6 +110,20 @@ def test_distances_by_brute_force(name):
     assert normalised_stress(X, Y) == pytest.approx(best, rel=1e-9)
 
 
+def test_more_rows_than_a_tile_has():
+    """The first rows are apart, so that pairs left out or taken twice would show."""
+    X, Y = noise(700, 20)
+    Y[:300, 0] += 3
+    d, e = pdist(X), pdist(Y)
+    best = np.sqrt(1 - (d @ e) ** 2 / (d @ d) / (e @ e))
+    assert normalised_stress(X, Y) == pytest.approx(best, rel=1e-9)
+    y = np.arange(700) // 150
+    assert silhouette(Y, y) == pytest.approx(metrics.silhouette_score(Y, y), rel=1e-9)
+    expected = brute(squareform(d), squareform(e), 7)
+    found = [measure(X, Y, n_neighbors=7) for measure in NEIGHBOURS]
+    assert found == pytest.approx(expected, rel=0, abs=1e-15)
+
+
 # ------------------------------------------------------------------------------------------ peers
 
 
@@ -157,8 +171,8 @@ def test_silhouette_of_tight_classes_far_from_the_third():
     """Products of matrices would lose distances of 1e-9 beside those of 1."""
     rng = np.random.default_rng(0)
     pair = 1e-9 * (rng.standard_normal((40, 2)) + np.repeat([[0.0], [9.0]], 20, axis=0))
-    X = np.vstack([pair, 1 + rng.standard_normal((20, 2))])
-    y = np.repeat([0, 1, 2], 20)
+    X = np.vstack([pair, 5 + rng.standard_normal((100, 2))])
+    y = np.repeat([0, 1, 2], [20, 20, 100])
     near = silhouette(X[:40] * 1e9, y[:40])
     assert near > 0.7
     D = exact_distances(X).astype(np.float64)
