@@ -33,7 +33,7 @@ class Odd(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        return X[:, :2]
+        return X[:, :2] * (np.nan if self.does == "nan" else 1)
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +137,12 @@ def test_frames_and_pages(found):
 
 
 def test_what_fails_or_crashes_is_a_row(wine):
-    models = {f"<i>{does}</i>": Odd(does) for does in ("fail", "crash", "work")}
+    models = {f"<i>{does}</i>": Odd(does) for does in ("fail", "crash", "nan", "work")}
     found = compare(wine[0], {"PCA": "PCA", **models}, 2)
     rows = {row.method[3:-4]: row for row in found.rows[1:]}
     assert rows["fail"].error == "no <b>luck</b> today"
     assert rows["crash"].error == "Its process ended: a crash, or not enough memory."
+    assert "not possible to judge it" in rows["nan"].warnings[0]
     assert not rows["work"].error
     assert rows["work"].n_components == 2
     assert rows["work"].why == "its own"

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array, check_consistent_length
 
 from .._register import fittable
-from .._text import count
+from .._text import count, short
 from ..data.blocks import Blocks
 from ..data.scaling import scaler_of
 from ..estimators.pca import PCA
@@ -26,6 +26,7 @@ from . import contest
 from .aside import Aside, CrashError
 from .comparison import Compared, Comparison
 from .contest import Task
+from .trial import LONGEST
 
 __all__ = ["compare"]
 
@@ -157,6 +158,10 @@ def _models(methods: Any) -> list[tuple[str, str, Any]]:
     return models
 
 
+def _noted(row: Compared, note: str) -> Compared:
+    return replace(row, warnings=(*row.warnings, note))
+
+
 class _Rows:
     """Makes the rows of a comparison, with the help of a process that may be given up."""
 
@@ -191,8 +196,9 @@ class _Rows:
             try:
                 row = self._call(judge, row, end=end)
             except (TimeoutError, CrashError):
-                note = f"There was no time left to {what}."
-                return replace(row, warnings=(*row.warnings, note))
+                return _noted(row, f"There was no time left to {what}.")
+            except Exception as failure:  # scores that are no numbers, for one
+                row = _noted(row, short(f"It was not possible to {what}: {failure}", LONGEST))
         return row
 
     def _begin(self) -> None:

@@ -165,8 +165,7 @@ def _sparsity(model: Any) -> float:
 def _quality(scores: NDArray, placed: NDArray | None) -> dict[str, float]:
     """Return what became of neighbours and distances, and how well classes can be told."""
     known, y = _task.filled[0], _task.targets
-    sample = JUDGED if len(known) > JUDGED else None
-    q = embedding_quality(known, scores, n_neighbors=_neighbours(), sample=sample, random_state=0)
+    q = embedding_quality(known, scores, n_neighbors=_neighbours(), sample=JUDGED, random_state=0)
     found = {
         "trustworthiness": q.trustworthiness,
         "continuity": q.continuity,
@@ -177,7 +176,7 @@ def _quality(scores: NDArray, placed: NDArray | None) -> dict[str, float]:
     if y is not None and type_of_target(y[0]) in ("binary", "multiclass"):
         n = len(scores)
         if 1 < len(np.unique(y[0])) < n:
-            found["silhouette"] = silhouette(scores, y[0], sample=sample, random_state=0)
+            found["silhouette"] = silhouette(scores, y[0], sample=JUDGED, random_state=0)
             if placed is not None:
                 out = np.arange(n, n + len(placed))
                 all_rows, labels = np.concatenate([scores, placed]), np.concatenate(y)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._register import Method
 from .._text import clean, short
 
-__all__ = ["Fit", "components_of", "fit_one", "made"]
+__all__ = ["LONGEST", "Fit", "components_of", "fit_one", "made"]
 
 LONGEST = 300  # letters of an error or a warning
 PLANE = 2  # components of methods that are for looking at
