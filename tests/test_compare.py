@@ -127,8 +127,13 @@ def test_frames_and_pages(found):
     assert isinstance(found.to_polars(), polars.DataFrame)
     assert found.to_polars().shape == (5, len(COLUMNS))
     assert str(found).splitlines()[1].startswith("PCA ")
-    assert "reconstruction_error" in str(found)
-    assert found._repr_html_().count("<tr>") == 6
+    assert str(found).splitlines()[1].endswith("holds")
+    assert "reconstruction error" in str(found)
+    page = found._repr_html_()
+    assert page.count("<tr>") == 6
+    assert page.count("<li>") == 5
+    least = min(row.reconstruction_error for row in found.rows if row.reconstruction_error > 0)
+    assert f"<td><b>{least:.3g}</b></td>" in page
     with pytest.raises(KeyError, match="There are: PCA, SparsePCA"):
         found["ICA"]
 
@@ -149,7 +154,8 @@ def test_what_fails_or_crashes_is_a_row(wine):
     assert not found.rows[0].error
     page = found._repr_html_()
     assert "<i>" not in page
-    assert "<b>" not in page
+    assert "<b>luck" not in page
+    assert "no <b>luck</b> today" in str(found)
 
 
 def test_what_hangs_is_ended_in_time(wine):

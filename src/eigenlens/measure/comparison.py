@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -67,8 +68,25 @@ class Compared:
     warnings: tuple[str, ...] = ()
     error: str = ""
 
+    @property
+    def verdict(self) -> str:
+        """Whether the certificate holds, in its own words; empty if there is none."""
+        return self.certificate.rpartition(": ")[2]
+
 
 COLUMNS = tuple(item.name for item in fields(Compared))
+BETTER: dict[str, Callable[[list[float]], float]] = {
+    "reconstruction_error": min,
+    "trustworthiness": max,
+    "continuity": max,
+    "neighbours_kept": max,
+    "shepard": max,
+    "stress": min,
+    "silhouette": max,
+    "knn_accuracy": max,
+    "stability": max,
+}
+"""Measures of quality, each with the better of its values: the smaller or the larger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,28 +130,66 @@ class Comparison:
         columns = {name: [getattr(row, name) for row in self.rows] for name in COLUMNS}
         return columns | {"warnings": ["\n".join(row.warnings) for row in self.rows]}
 
-    def _shown(self) -> tuple[list[str], list[list[str]]]:
-        """Return the heads of the columns that hold anything, and the cells as text."""
-        columns = {name: [_text(value) for value in held] for name, held in self._columns().items()}
-        columns = {name: held for name, held in columns.items() if any(held)}
-        return list(columns), [list(cells) for cells in zip(*columns.values(), strict=True)]
-
     def __str__(self) -> str:
-        heads, cells = self._shown()
-        brief = [i for i, name in enumerate(heads) if name not in ("warnings", "origin", "why")]
-        table = [[line[i].split("\n")[0] for i in brief] for line in [heads, *cells]]
+        names = ["method", *self._measured()]
+        table = [[_head(name) for name in [*names, "certificate"]]]
+        table += [
+            [*(_text(getattr(row, name)) for name in names), row.verdict] for row in self.rows
+        ]
         wide = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(line, wide, strict=True)) for line in table]
+        for i, row in enumerate(self.rows, 1):
+            if row.error:
+                lines[i] = f"{row.method.ljust(wide[0])}  {row.error}"
         return "\n".join(line.rstrip() for line in lines)
 
+    def _measured(self) -> list[str]:
+        """Return the names of the numbers that are there for any method."""
+        return [
+            name
+            for name in ("n_components", *BETTER, "sparsity", "seconds", "megabytes")
+            if any(_text(getattr(row, name)) for row in self.rows if not row.error)
+        ]
+
     def _repr_html_(self) -> str:
-        heads, cells = self._shown()
-        top = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in heads)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
-            for line in cells
+        names = self._measured()
+        best = {name: self._best(name) for name in names}
+        heads = "".join(f"<th>{_head(name)}</th>" for name in ["method", *names, "certificate"])
+        rows = "".join(_html_row(row, names, best) for row in self.rows)
+        said = "".join(_html_notes(row) for row in self.rows)
+        return (
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+            f"<details><summary>Why, proofs and warnings</summary><ul>{said}</ul></details>"
         )
-        return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def _best(self, name: str) -> float:
+        """Return the best value of a column, as it is shown; NaN where none is better."""
+        values = [float(_text(x)) for row in self.rows if _text(x := getattr(row, name))]
+        choose = BETTER.get(name)
+        return math.nan if choose is None or not values else choose(values)
+
+
+def _html_row(row: Compared, names: list[str], best: dict[str, float]) -> str:
+    method = f'<td style="text-align: left">{html.escape(row.method)}</td>'
+    if row.error:
+        left = f'<td colspan="{len(names) + 1}" style="text-align: left">'
+        return f"<tr>{method}{left}{html.escape(row.error)}</td></tr>"
+    cells = ""
+    for name in names:
+        text = _text(getattr(row, name))
+        mark = "b" if text and float(text) == best[name] else "span"
+        cells += f"<td><{mark}>{text}</{mark}></td>"
+    return f"<tr>{method}{cells}<td>{row.verdict}</td></tr>"
+
+
+def _html_notes(row: Compared) -> str:
+    why = f"{row.n_components} components: {row.why}" if row.why else ""
+    notes = "; ".join(note for note in (why, row.certificate, *row.warnings) if note)
+    return f"<li>{html.escape(f'{row.method} ({row.origin}): {notes}')}</li>" if notes else ""
+
+
+def _head(name: str) -> str:
+    return name.removeprefix("n_").replace("_", " ")
 
 
 def _text(value: Any) -> str:
