@@ -6,6 +6,7 @@ from .data.errors import DataError as DataError
 from .data.files import open as open
 from .estimators.dictionary_learning import DictionaryLearning as DictionaryLearning
 from .estimators.incremental_pca import IncrementalPCA as IncrementalPCA
+from .estimators.isomap import Isomap as Isomap
 from .estimators.kernel_pca import KernelPCA as KernelPCA
 from .estimators.mini_batch_dictionary_learning import (
     MiniBatchDictionaryLearning as MiniBatchDictionaryLearning,

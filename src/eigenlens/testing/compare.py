@@ -15,7 +15,16 @@ from ..measure.align import align
 __all__ = ["compare", "difference", "fitted"]
 
 HOW_FOUND = frozenset(
-    {"solver_", "n_iter_", "objective_history_", "certificate_", "axes_", "X_fit_"}
+    {
+        "solver_",
+        "n_iter_",
+        "objective_history_",
+        "certificate_",
+        "axes_",
+        "X_fit_",
+        "kernel_pca_",
+        "triangulation_",
+    }
 )
 """Attributes that tell how an answer was found or is kept, and may differ between equal answers."""
 
