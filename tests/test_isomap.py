@@ -21,7 +21,7 @@ import eigenlens
 from eigenlens import PCA, Isomap, KernelPCA
 from eigenlens.estimators import _pieces
 from eigenlens.solvers import isomap as solver
-from eigenlens.testing import check_estimator
+from eigenlens.testing import parametrize
 
 
 def unrolled(X, t):
@@ -117,7 +117,8 @@ def test_scale_and_order_of_rows(roll, model):
 def test_swiss_roll_is_unrolled(roll, model):
     X, t = roll
     assert min(correlations(unrolled(X, t), model.embedding_)) > 0.99
-    assert max(correlations(unrolled(X, t), PCA(2).fit_transform(X))) < 0.99  # it is no matter of course
+    flat = PCA(2).fit_transform(X)
+    assert min(correlations(unrolled(X, t), flat)) < 0.9  # it is no matter of course
 
 
 def test_swiss_roll_as_scikit_learn(roll, model):
@@ -140,9 +141,10 @@ def test_residual_variance_is_what_it_says(roll, model):
 
 
 def test_rows_of_the_fit_get_their_own_coordinates(roll, model):
-    assert np.abs(model.transform(roll[0]) - model.embedding_).max() < 1e-9 * np.abs(
-        model.embedding_
-    ).max()
+    assert (
+        np.abs(model.transform(roll[0]) - model.embedding_).max()
+        < 1e-9 * np.abs(model.embedding_).max()
+    )
 
 
 def test_new_rows_fall_where_they_belong():
@@ -191,6 +193,17 @@ def test_landmarks_unroll_too(roll, model):
     assert np.abs(few.transform(X) - few.embedding_).max() < 1e-9 * np.abs(few.embedding_).max()
 
 
+def test_few_landmarks_are_spread_and_rows_that_coincide_do_no_harm(roll, model):
+    X = roll[0]
+    few = Isomap(n_neighbors=10, n_landmarks=20, random_state=0).fit(X)
+    drawn = np.random.default_rng(0).permutation(len(X))[:20]
+    apart = lambda chosen: np.sort(model.dist_matrix_[np.ix_(chosen, chosen)])[:, 1].min()  # noqa: E731
+    assert apart(few.landmarks_) > 3 * apart(drawn)
+    same = Isomap(n_neighbors=30, n_landmarks=12, random_state=0).fit(np.repeat(X[:5], 8, axis=0))
+    assert len(set(same.landmarks_)) == 12
+    assert np.abs(same.embedding_[::8] - same.embedding_[1::8]).max() < 1e-9
+
+
 def test_landmarks_place_points_of_a_plane_exactly():
     """Where distances are those of a plane, the ones to a few points settle where a point is."""
     X = np.random.default_rng(0).normal(size=(60, 2)) * [3, 1]
@@ -200,11 +213,9 @@ def test_landmarks_place_points_of_a_plane_exactly():
     assert model.reconstruction_error() < 1e-12
 
 
-def test_landmarks_keep_the_contract():
-    passed = check_estimator(
-        Isomap(n_neighbors=15, n_landmarks=25, random_state=0), layers=[1, 2]
-    )
-    assert "uncorrelated" in passed
+@parametrize([Isomap(n_neighbors=15), Isomap(n_neighbors=15, n_landmarks=25)], layers=[1, 2])
+def test_neighbours_and_landmarks_keep_the_contract(estimator, check):
+    check(estimator)
 
 
 # ------------------------------------------------------------------------------- pieces
@@ -295,7 +306,9 @@ def test_precomputed_distances_and_graphs(roll):
     for form in (graph, shuffled, graph.tocsc()):
         by_graph = Isomap(n_neighbors=8, metric="precomputed").fit(form)
         assert same_up_to_signs(direct.embedding_, by_graph.embedding_, 1e-8)
-    assert np.allclose(by_graph.transform(join.transform(X[:5] + 0.1)), direct.transform(X[:5] + 0.1), rtol=1e-6)
+    assert np.allclose(
+        by_graph.transform(join.transform(X[:5] + 0.1)), direct.transform(X[:5] + 0.1), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", [KDTree, lambda X: NearestNeighbors().fit(X)])
@@ -352,7 +365,7 @@ def test_lanczos_agrees_with_lapack_and_tells_callbacks(model, roll):
     assert model.certificate_.tolerance <= 1e-10
     assert model.n_iter_ > 1
     assert isinstance(model.kernel_pca_, KernelPCA)
-    K = -model.dist_matrix_[:5] ** 2 / 2
+    K = -(model.dist_matrix_[:5] ** 2) / 2
     assert np.allclose(model.kernel_pca_.transform(K), model.embedding_[:5])
 
 
@@ -413,8 +426,8 @@ D = squareform(pdist(np.random.default_rng(0).normal(size=(12, 2))))
         ({"metric": "precomputed"}, -D, "Negative values in data"),
         ({"metric": "precomputed"}, sparse.csr_array(-D), "Negative values in data"),
         ({"metric": "precomputed"}, np.triu(D), "not symmetric: from row"),
-        ({}, np.where(D == D.max(), np.nan, D), "NaN"),
-        ({}, np.where(D == D.max(), np.inf, D), "infinity"),
+        ({}, np.where(D.max() == D, np.nan, D), "NaN"),
+        ({}, np.where(D.max() == D, np.inf, D), "infinity"),
         ({"metric": "no such"}, D, "metric"),
         ({"n_components": 0}, D, "n_components"),
     ],
@@ -438,7 +451,7 @@ def test_more_coordinates_than_rows():
 
 def test_a_sparse_graph_in_pieces_cannot_be_joined():
     graph = kneighbors_graph(two_blobs(), 4, mode="distance")
-    with pytest.raises(RuntimeError, match="number of connected components.*A sparse graph says"):
+    with pytest.raises(RuntimeError, match=r"number of connected components.*A sparse graph says"):
         Isomap(n_neighbors=3, metric="precomputed").fit(graph)
 
 

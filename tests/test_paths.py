@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from eigenlens.ops import paths
 from eigenlens.ops.graph import Graph
-from eigenlens.ops.paths import groups, shortest_paths
+from eigenlens.ops.paths import farthest, groups, shortest_paths
 
 
 def matrix_of(graph):
@@ -111,6 +111,14 @@ def test_groups_are_a_partition_of_points_near_each_other():
     D = shortest_paths(graph, np.arange(len(graph)), np.dtype(np.float64))
     inside = np.median([D[np.ix_(g, g)].max() for g in found])
     assert inside < 0.5 * np.median(D)  # of points drawn alike it is nearly twice the median
+
+
+def test_farthest_points():
+    graph, order = chain(101)
+    found = farthest(graph, 5, int(order[50]))
+    assert sorted(np.argsort(order)[found]) == [0, 25, 50, 75, 100]
+    twins = Graph.of_edges(4, np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([0.0, 1.0, 0.0]))
+    assert len(farthest(twins, 4, 0)) == 2
 
 
 def test_threads_do_not_matter(many_threads):

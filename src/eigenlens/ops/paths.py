@@ -12,7 +12,8 @@ there and back, so that hardly a bound is wrong when the next window sees it, an
 one that was lowered are looked at again.
 
 Adding a length never makes a number smaller nor turns an order around, in floating point too. So
-both ways end at the same bits, the least of the rounded sums along all paths, whatever the grouping.
+both ways end at the same bits, the least of the rounded sums along all paths, however the sources
+are grouped.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from . import threads
 from .graph import Graph
 from .jit import compiled
 
-__all__ = ["shortest_paths", "through"]
+__all__ = ["farthest", "shortest_paths", "through"]
 
 LANES = 16  # sources of a group
 WINDOW = 256  # points, at least, that are gone over until they rest
@@ -207,6 +208,22 @@ def groups(graph: Graph, sources: NDArray) -> list[NDArray]:
             left[met] = False
             found.append(where[met])
     return found
+
+
+def farthest(graph: Graph, count: int, first: int) -> NDArray:
+    """Return `count` points of a connected graph, each the farthest from all those before.
+
+    Where only points remain that coincide with one of them, it returns fewer.
+    """
+    walker, n = _Walker(graph), len(graph)
+    found, near = [first], np.full(n, np.inf)
+    while len(found) < count:
+        walker.walk(found[-1], walker.all, n)
+        np.minimum(near, walker.distance, out=near)
+        if not near.max() > 0:
+            break
+        found.append(int(near.argmax()))
+    return np.array(found)
 
 
 def shortest_paths(graph: Graph, sources: NDArray, dtype: np.dtype) -> NDArray:

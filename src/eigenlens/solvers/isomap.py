@@ -26,15 +26,23 @@ from ..ops import threads
 from ..ops.graph import Graph
 from ..ops.half import Centred
 from ..ops.jit import compiled
-from ..ops.paths import shortest_paths
+from ..ops.paths import farthest, shortest_paths
 from ..ops.signs import signs_of
 from . import kernel
 from .kernel import Expansion
 from .solution import Monitor, Solution, ignore
 
-__all__ = ["Embedding", "Triangulation", "kernel_error", "residual_variance", "solve"]
+__all__ = [
+    "Embedding",
+    "Triangulation",
+    "draw_landmarks",
+    "kernel_error",
+    "residual_variance",
+    "solve",
+]
 
 CELLS = 1 << 18  # of distances that are in work at a time
+SPREAD = 32  # landmarks that are far from each other
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +149,19 @@ def solve(
         objective_history=found.objective_history,
         certificate=found.certificate,
     ), found
+
+
+def draw_landmarks(graph: Graph, m: int, rng: np.random.Generator) -> NDArray:
+    """Return `m` points to measure from, in rising order.
+
+    The first 32 are each the farthest from those before. Landmarks that are so chosen throughout
+    are better than ones at random while they are few, but the ends of the surface get more than
+    their share, and each waits for the one before. With some hundred in all, this mixture left the
+    least residual variance on digits and as little as any on the Swiss roll.
+    """
+    first = farthest(graph, min(m, SPREAD), int(rng.integers(len(graph))))
+    others = np.setdiff1d(np.arange(len(graph)), first)
+    return np.sort(np.concatenate([first, rng.permutation(others)[: m - len(first)]]))
 
 
 def _principal(Z: NDArray, places: Triangulation) -> tuple[NDArray, Triangulation]:
@@ -255,9 +276,7 @@ def kernel_error(D: NDArray, Z: NDArray) -> float:
         rows = D[spans[s]].astype(np.float64)
         return rows * rows * -0.5
 
-    means = np.concatenate(
-        threads.run(lambda s: kernel_rows(s).mean(axis=1), len(spans))
-    )
+    means = np.concatenate(threads.run(lambda s: kernel_rows(s).mean(axis=1), len(spans)))
 
     def part(s: int) -> float:
         rest = kernel_rows(s) - means - (means[spans[s]] - means.mean())[:, None]
