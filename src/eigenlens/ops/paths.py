@@ -27,7 +27,7 @@ from .jit import compiled
 
 __all__ = ["farthest", "shortest_paths", "through"]
 
-LANES = 16  # sources of a group
+LANES = 16  # sources of a group, a multiple of 8
 WINDOW = 256  # points, at least, that are gone over until they rest
 PATIENCE = 64  # times that a group is gone over, before each of its sources goes alone
 UNSEEN, SETTLED = -1, -2  # no place in the heap: not yet, not any more
@@ -114,35 +114,57 @@ def dijkstra(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _sweep(starts, ends, lengths, order, first, stop, back, D, due, best):  # type: ignore[no-untyped-def]
+def _lower(starts, ends, lengths, u, h, D):  # type: ignore[no-untyped-def]
+    """Lower the bounds of point u for the sources from h on; return whether any was lowered.
+
+    Eight sources in eight scalars: of an array the compiler cannot know that it is not D, and would
+    write it back for each edge, which takes twice the time.
+    """
+    a, b, c, d = D[u, h], D[u, h + 1], D[u, h + 2], D[u, h + 3]
+    e, f, g, i = D[u, h + 4], D[u, h + 5], D[u, h + 6], D[u, h + 7]
+    for at in range(starts[u], starts[u + 1]):
+        v, length = ends[at], lengths[at]
+        a, b = min(a, D[v, h] + length), min(b, D[v, h + 1] + length)
+        c, d = min(c, D[v, h + 2] + length), min(d, D[v, h + 3] + length)
+        e, f = min(e, D[v, h + 4] + length), min(f, D[v, h + 5] + length)
+        g, i = min(g, D[v, h + 6] + length), min(i, D[v, h + 7] + length)
+    lowered = (
+        (a < D[u, h])
+        | (b < D[u, h + 1])
+        | (c < D[u, h + 2])
+        | (d < D[u, h + 3])
+        | (e < D[u, h + 4])
+        | (f < D[u, h + 5])
+        | (g < D[u, h + 6])
+        | (i < D[u, h + 7])
+    )
+    if lowered:
+        D[u, h], D[u, h + 1], D[u, h + 2], D[u, h + 3] = a, b, c, d
+        D[u, h + 4], D[u, h + 5], D[u, h + 6], D[u, h + 7] = e, f, g, i
+    return lowered
+
+
+@compiled
+def _sweep(starts, ends, lengths, order, first, stop, back, D, due):  # type: ignore[no-untyped-def]
     """Lower the bounds of a window of points that are due; return whether any was lowered."""
-    lowered = False
+    any_lowered = False
     for t in range(stop - first):
         u = order[stop - 1 - t] if back else order[first + t]
         if not due[u]:
             continue
         due[u] = False
-        for s in range(LANES):
-            best[s] = D[u, s]
-        for e in range(starts[u], starts[u + 1]):
-            v, length = ends[e], lengths[e]
-            for s in range(LANES):
-                new = D[v, s] + length
-                best[s] = new if new < best[s] else best[s]
-        lower = 0
-        for s in range(LANES):
-            lower += best[s] < D[u, s]
-        if lower > 0:
-            lowered = True
-            for s in range(LANES):
-                D[u, s] = best[s]
-            for e in range(starts[u], starts[u + 1]):
-                due[ends[e]] = True
-    return lowered
+        lowered = False
+        for h in range(0, LANES, 8):
+            lowered |= _lower(starts, ends, lengths, u, h, D)
+        if lowered:
+            any_lowered = True
+            for at in range(starts[u], starts[u + 1]):
+                due[ends[at]] = True
+    return any_lowered
 
 
 @compiled
-def relax(starts, ends, lengths, order, window, patience, D, due, best):  # type: ignore[no-untyped-def]
+def relax(starts, ends, lengths, order, window, patience, D, due):  # type: ignore[no-untyped-def]
     """Lower all bounds as far as they go; return whether that took no more than `patience`."""
     n = len(order)
     for _ in range(patience):
@@ -151,7 +173,7 @@ def relax(starts, ends, lengths, order, window, patience, D, due, best):  # type
             stop = min(first + window, n)
             turn = 0
             while turn < patience and _sweep(
-                starts, ends, lengths, order, first, stop, turn % 2 == 1, D, due, best
+                starts, ends, lengths, order, first, stop, turn % 2 == 1, D, due
             ):
                 rest = False
                 turn += 1
@@ -227,10 +249,10 @@ def farthest(graph: Graph, count: int, first: int) -> NDArray:
 
 
 def shortest_paths(graph: Graph, sources: NDArray, dtype: np.dtype) -> NDArray:
-    """Return the distances along edges of all points (rows) from each of `sources` (columns).
+    """Return the distances along edges from each of `sources` (rows) to all points (columns).
 
-    Takes memory for the answer, and for each thread that of 16 of its columns. Where there is no
-    path, the distance is infinite.
+    Takes memory for the answer, and for each thread that of 16 of its rows. Where there is no path,
+    the distance is infinite.
 
     Parameters
     ----------
@@ -242,10 +264,10 @@ def shortest_paths(graph: Graph, sources: NDArray, dtype: np.dtype) -> NDArray:
 
     Returns
     -------
-    ndarray of shape (n, m)
+    ndarray of shape (m, n)
     """
     n = len(graph)
-    answer = np.empty((n, len(sources)), dtype)
+    answer = np.empty((len(sources), n), dtype)
     teams = groups(graph, sources)
     lanes = threads.Scratch(n * LANES, np.dtype(np.float64))
 
@@ -253,7 +275,7 @@ def shortest_paths(graph: Graph, sources: NDArray, dtype: np.dtype) -> NDArray:
         members = sources[teams[t]]
         D = lanes.array(n, LANES)
         _from_team(_Walker(graph), members, D)
-        answer[:, teams[t]] = D[:, : len(members)]
+        answer[teams[t]] = D[:, : len(members)].T
 
     threads.run(team, len(teams))
     return answer
@@ -271,7 +293,7 @@ def _from_team(walker: _Walker, members: NDArray, D: NDArray) -> None:
         due[ends[starts[u] : starts[u + 1]]] = True
     # as far as the members are from each other, the order of one is not that of the others
     window = max(WINDOW, int(np.flatnonzero(np.isin(order, members))[-1]))
-    if not relax(*walker.graph, order, window, PATIENCE, D, due, np.empty(LANES)):
+    if not relax(*walker.graph, order, window, PATIENCE, D, due):
         for s, source in enumerate(members):
             walker.walk(int(source), walker.all, n)
             D[:, s] = walker.distance

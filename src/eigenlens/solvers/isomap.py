@@ -102,8 +102,8 @@ def solve(
 ) -> tuple[Embedding, Expansion]:
     """Return `k` coordinates of the points of a connected graph, and the kernel PCA behind them.
 
-    The distances are the only array of their size; while the eigenproblem is solved, their place is
-    taken by ``-D^2 / 2``. In radix 2 the rounded root of a rounded square is the number itself
+    The distances are the only array of their size (with landmarks there are two for a moment); while
+    the eigenproblem is solved, their place is taken by ``-D^2 / 2``. In radix 2 the rounded root of a rounded square is the number itself
     (Boldo 2009), so that they come back as they were.
 
     Parameters
@@ -127,6 +127,8 @@ def solve(
     full = landmarks is None
     reference = np.arange(len(graph)) if landmarks is None else landmarks
     D = shortest_paths(graph, reference, np.dtype(dtype))
+    if not full:
+        D = np.ascontiguousarray(D.T)  # a new point asks for all that is known of its neighbours
     _to_kernel(D)
     K = Centred.of_matrix(D if full else D[reference])
     # coordinates of negative eigenvalues do not exist, so it makes no difference if there are any
