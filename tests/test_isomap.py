@@ -311,6 +311,14 @@ def test_precomputed_distances_and_graphs(roll):
     )
 
 
+def test_a_refit_to_the_same_matrix_asks_for_its_own_neighbours(roll):
+    D = squareform(pdist(roll[0][:200]))
+    model = Isomap(n_neighbors=8, metric="precomputed").fit(D)
+    assert model.set_params(n_neighbors=12).fit(D).nbrs_.n_neighbors == 12
+    fresh = Isomap(n_neighbors=12, metric="precomputed").fit(D)
+    assert np.array_equal(model.dist_matrix_, fresh.dist_matrix_)
+
+
 @pytest.mark.parametrize("kind", [KDTree, lambda X: NearestNeighbors().fit(X)])
 def test_trees_and_searches_are_taken_for_their_rows(roll, kind):
     X = roll[0][:200]

@@ -38,9 +38,10 @@ __all__ = ["Isomap"]
 
 CELLS = 1 << 20  # distances of new rows that are in memory at a time, for each thread
 
-_finders: WeakKeyDictionary[Isomap, tuple[Any, NearestNeighbors]] = WeakKeyDictionary()
-"""The search of each model, with the rows that it was made for. A tree counts its queries, and a
-model file cannot hold one, so it is no part of the model: it is made again where it is not here."""
+_finders: WeakKeyDictionary[Isomap, tuple[NearestNeighbors, NearestNeighbors]] = WeakKeyDictionary()
+"""The search of each model as it was asked for and as it was made, with a tree of the rows. A tree
+counts its queries, and a model file cannot hold one, so it is no part of the model: it is made again
+where it is not here."""
 
 
 class Isomap(Estimator):
@@ -373,10 +374,10 @@ class Isomap(Estimator):
         """The search for neighbours among the rows of the fit."""
         if not hasattr(self, "X_fit_"):
             raise AttributeError("nbrs_ is there once the model is fitted.")
-        made_for, finder = _finders.get(self, (None, None))
-        if made_for is not self.X_fit_:
+        asked, finder = _finders.get(self, (None, None))
+        if asked is not self._search:  # as every fit has one of its own
             finder = NearestNeighbors(**self._search.get_params()).fit(self.X_fit_)
-            _finders[self] = self.X_fit_, finder
+            _finders[self] = self._search, finder
         return finder
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray:
@@ -474,13 +475,15 @@ def _require_distances(X: Any) -> None:
     if sparse.issparse(X):
         return  # who is a neighbour of whom need not be mutual
     allowed = max(ASYMMETRY, 16 * float(np.finfo(X.dtype).eps)) * float(X.max(initial=0))
-    off = np.abs(X - X.T)
-    if off.max() > allowed:
-        i, j = np.unravel_index(off.argmax(), off.shape)
-        raise ValueError(
-            f"Distances are not symmetric: from row {i} to {j} it is {X[i, j]:.4g}, and back "
-            f"{X[j, i]:.4g}. Give (D + D.T) / 2, if that is what is meant."
-        )
+    for rows in threads.spans(n, max(1, CELLS // n)):
+        off = np.abs(X[rows] - X[:, rows].T)
+        if off.max() > allowed:
+            i, j = np.unravel_index(off.argmax(), off.shape)
+            i += rows.start
+            raise ValueError(
+                f"Distances are not symmetric: from row {i} to {j} it is {X[i, j]:.4g}, and back "
+                f"{X[j, i]:.4g}. Give (D + D.T) / 2, if that is what is meant."
+            )
 
 
 def _rounded_up(radius: float) -> float:

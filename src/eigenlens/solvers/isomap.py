@@ -102,9 +102,9 @@ def solve(
 ) -> tuple[Embedding, Expansion]:
     """Return `k` coordinates of the points of a connected graph, and the kernel PCA behind them.
 
-    The distances are the only array of their size (with landmarks there are two for a moment); while
-    the eigenproblem is solved, their place is taken by ``-D^2 / 2``. In radix 2 the rounded root of a rounded square is the number itself
-    (Boldo 2009), so that they come back as they were.
+    The distances are the only array of their size (with landmarks there are two for a moment).
+    While the eigenproblem is solved, their place is taken by ``-D^2 / 2``: in radix 2 the rounded
+    root of a rounded square is the number itself (Boldo 2009), so that they come back as they were.
 
     Parameters
     ----------
