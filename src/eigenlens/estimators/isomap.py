@@ -39,9 +39,10 @@ __all__ = ["Isomap"]
 CELLS = 1 << 20  # distances of new rows that are in memory at a time, for each thread
 
 _finders: WeakKeyDictionary[Isomap, tuple[NearestNeighbors, NearestNeighbors]] = WeakKeyDictionary()
-"""The search of each model as it was asked for and as it was made, with a tree of the rows. A tree
-counts its queries, and a model file cannot hold one, so it is no part of the model: it is made again
-where it is not here."""
+"""The search of each model as it was asked for and as it was made, with a tree of the rows.
+
+A tree counts its queries, and a model file cannot hold one. So it is no part of the model, and is
+made again where it is not here."""
 
 
 class Isomap(Estimator):
