@@ -144,10 +144,10 @@ class Isomap(Estimator):
     --------
     >>> from sklearn.datasets import make_swiss_roll
     >>> from eigenlens import Isomap
-    >>> X, t = make_swiss_roll(600, random_state=0)
-    >>> model = Isomap(n_neighbors=8, n_landmarks=100, random_state=0).fit(X)
+    >>> X, t = make_swiss_roll(1500, random_state=0)
+    >>> model = Isomap(n_neighbors=10, n_landmarks=100, random_state=0).fit(X)
     >>> model.embedding_.shape
-    (600, 2)
+    (1500, 2)
     >>> bool(model.residual_variance_ < 0.01)
     True
     >>> model.transform(X[:3]).shape
