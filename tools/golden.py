@@ -25,7 +25,7 @@ def write(name, method, folder=GOLDEN):
     """Fit the method to a small table that every one takes, and write both files."""
     X = datasets.planted_subspace(20, 4, 2, noise=0.1, random_state=0).X
     X -= X.min()
-    model = ready(method(n_components=2)).fit(X)
+    model = ready(method(**{**method.exemplar, "n_components": 2})).fit(X)
     path = save(model, path_of(name, folder))
     np.savez(path.with_suffix(".npz"), X=X, scores=model.transform(X))
     return path

@@ -17,6 +17,7 @@ from .estimators.nmf import NMF as NMF
 from .estimators.pca import PCA as PCA
 from .estimators.robust_pca import RobustPCA as RobustPCA
 from .estimators.sparse_pca import SparsePCA as SparsePCA
+from .estimators.tsne import TSNE as TSNE
 from .estimators.vector_quantizer import VectorQuantizer as VectorQuantizer
 from .measure.compare import compare as compare
 from .measure.covariance import correlation as correlation

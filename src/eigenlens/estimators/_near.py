@@ -1,0 +1,70 @@
+"""Nearest rows of a table, in any metric, with squared distances that rounding leaves alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+
+from ..ops import threads
+from ..ops.distances import Dense, Sparse
+from ..ops.neighbours import Neighbours
+
+__all__ = ["near_each_other", "near_new"]
+
+ENTRIES = 1 << 21  # of rows and their neighbours, looked at side by side
+
+
+def near_each_other(
+    X: Any, k: int, metric: Any, params: dict[str, Any] | None
+) -> tuple[NDArray, NDArray]:
+    """Return the `k` nearest rows of each row, itself left out, and their squared distances."""
+    if metric == "euclidean" and not params:
+        space = Sparse(sparse.csr_array(X)) if sparse.issparse(X) else Dense(X)
+        rows = np.arange(X.shape[0])
+        nearest = Neighbours(space).order(rows, k).nearest
+        return nearest, space.pairs(np.repeat(rows, k), nearest.ravel()).reshape(nearest.shape)
+    search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=params).fit(X)
+    distances, nearest = search.kneighbors()
+    return nearest.astype(np.int64), np.square(distances, dtype=np.float64)
+
+
+def near_new(
+    new: Any, X: Any, k: int, metric: Any, params: dict[str, Any] | None
+) -> tuple[NDArray, NDArray]:
+    """Return for each row of `new` the `k` nearest rows of `X`, and their squared distances."""
+    if metric == "precomputed":
+        distances = np.asarray(new, dtype=np.float64)
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        return nearest, np.take_along_axis(distances, nearest, axis=1) ** 2
+    search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=params).fit(X)
+    distances, nearest = search.kneighbors(new)
+    if metric == "euclidean" and not params:
+        squares = _squares(new, X, nearest)
+    else:
+        squares = np.square(distances, dtype=np.float64)
+    order = np.lexsort((nearest, squares), axis=1)
+    return tuple(np.take_along_axis(part, order, axis=1) for part in (nearest, squares))  # type: ignore[return-value]
+
+
+def _squares(new: Any, X: Any, nearest: NDArray) -> NDArray:
+    """Return squared distances from differences: the same whatever rows are beside."""
+    m, k = nearest.shape
+    found = np.empty((m, k))
+    spans = threads.spans(m, max(1, ENTRIES // (k * X.shape[1])))
+
+    def block(s: int) -> None:
+        rows, near = new[spans[s]], nearest[spans[s]]
+        if sparse.issparse(X):
+            repeated = sparse.csr_array(rows)[np.repeat(np.arange(len(near)), k)]
+            gaps = (repeated - sparse.csr_array(X)[near.ravel()]).astype(np.float64)
+            found[spans[s]] = gaps.multiply(gaps).sum(axis=1).reshape(near.shape)
+        else:
+            gaps = np.subtract(rows[:, None], X[near], dtype=np.float64)
+            found[spans[s]] = np.einsum("ijd,ijd->ij", gaps, gaps)
+
+    threads.run(block, len(spans))
+    return found
