@@ -15,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 import eigenlens
+from benchmarks import manifold_tsne
 from eigenlens import TSNE
 from eigenlens.estimators._tsne_engines import forces_of
 from eigenlens.ops import student
@@ -92,6 +93,13 @@ def test_exact_divergence_and_its_affinities_are_those_of_the_paper(k):
     assert model.kl_divergence_ == pytest.approx(kl(P, model.embedding_), rel=1e-5)
 
 
+def test_divergence_is_that_of_the_judge():
+    X = digits()[0][:200]
+    model = TSNE(max_iter=250, random_state=0).fit(X)
+    judged = manifold_tsne.divergence(manifold_tsne.affinities(X), model.embedding_)
+    assert model.kl_divergence_ == pytest.approx(judged, rel=1e-5)
+
+
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("engine", [AllPairs, Tree])
 def test_gradient_is_that_of_the_divergence(engine, k):
@@ -135,33 +143,51 @@ def test_tree_takes_places_that_coincide():
 # ---------------------------------------------------------------------------- loops and their twins
 
 
-def test_loops_equal_their_twins():
+def both(loop, *args):
+    """Run a loop and its twin on copies; give the arguments as each leaves them, and its answer."""
+    copies = [[np.copy(arg) if isinstance(arg, np.ndarray) else arg for arg in args] for _ in "ab"]
+    answers = loop(*copies[0]), loop.__wrapped__(*copies[1])
+    return [[*copy, answer] for copy, answer in zip(copies, answers, strict=True)]
+
+
+@pytest.mark.parametrize(("k", "nu"), [(2, 1.0), (3, 2.0)])
+def test_loops_equal_their_twins(k, nu):
     rng = np.random.default_rng(0)
-    for k, nu in [(2, 1.0), (3, 2.0)]:
-        Y = rng.normal(size=(30, k))
-        P = sparse.csr_array(gaussian_affinities(rng.normal(size=(30, 4)), 5))
-        for loop, args in {
-            student.attract: (P.indptr, P.indices, P.data, Y, nu, 0, 30),
-            student.repel: (np.ascontiguousarray(Y.T), nu, 0, 30),
-        }.items():
-            found, twin = np.zeros((2, 30, k))
-            sums = (np.zeros(30), np.zeros(30)) if loop is student.repel else ((), ())
-            loop(*args, found, *sums[:1] if loop is student.repel else ())
-            loop.__wrapped__(*args, twin, *sums[1:] if loop is student.repel else ())
-            assert np.allclose(found, twin, rtol=1e-12, atol=1e-14)
-        args = P.indptr, P.indices, P.data, Y, nu, 0, 30
-        assert student.misfit(*args) == pytest.approx(student.misfit.__wrapped__(*args), rel=1e-12)
-        state = [rng.normal(size=(30, k)) for _ in range(4)]
-        copies = [part.copy() for part in state]
-        student.step(*state, 0.8, 3.0)
-        student.step.__wrapped__(*copies, 0.8, 3.0)
-        for one, other in zip(state, copies, strict=True):
-            assert np.allclose(one, other, rtol=1e-12)
-    squares = rng.random((5, 12))
-    found, twin = np.empty((2, 5, 12))
-    student.calibrate(squares, np.log(4.0), found)
-    student.calibrate.__wrapped__(squares, np.log(4.0), twin)
-    assert np.allclose(found, twin, rtol=1e-10)
+    Y, empty = rng.normal(size=(30, k)), np.zeros((30, k))
+    columns = np.ascontiguousarray(Y.T)
+    P = sparse.csr_array(gaussian_affinities(rng.normal(size=(30, 4)), 5))
+    graph = P.indptr, P.indices, P.data, Y, nu, 0, 30
+    nearest, p = np.array([[1, 2], [3, 4]]), np.array([[0.7, 0.3], [0.5, 0.5]])
+    state = [rng.normal(size=(30, k)) for _ in range(4)]
+    tree = [np.zeros(60, np.int64) for _ in range(3)]
+    for pair in (
+        both(student.attract, *graph, empty),
+        both(student.misfit, *graph),
+        both(student.repel, columns, nu, 0, 30, empty, np.zeros(30)),
+        both(student.step, *state, 0.8, 3.0),
+        both(student.calibrate, rng.random((5, 12)), np.log(4.0), np.empty((5, 12))),
+        both(student.settle, columns, nu, nearest, p, 20, 1e-5, Y[:2]),
+        both(student.codes_of, columns, columns.min(axis=1), 50.0, 8, np.zeros(30, np.uint64)),
+        both(
+            student.grow,
+            np.arange(30, dtype=np.uint64),
+            columns,
+            4,
+            *tree,
+            np.zeros((60, k)),
+            np.zeros(60),
+        ),
+    ):
+        for one, other in zip(*pair, strict=True):
+            if one is not None:
+                assert np.allclose(one, other, rtol=1e-10, atol=1e-14)
+
+
+def test_codes_take_bits_in_turns():
+    Y = np.array([[0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 1.0, 3.0]])
+    codes = np.empty(4, np.uint64)
+    student.codes_of(Y, np.zeros(2), 1.0, 2, codes)
+    assert codes.tolist() == [0b0000, 0b0001, 0b0110, 0b1111]
 
 
 def test_steps_raise_gains_where_the_gradient_turns_as_published():

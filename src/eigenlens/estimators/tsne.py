@@ -110,8 +110,8 @@ class TSNE(Estimator):
 
     Notes
     -----
-    Neighbours are exact. Beside `X_fit_` a fit allocates some ``100 perplexity`` bytes a row. Places
-    are the same to the bit whatever the number of threads, except by 'intelex'.
+    Neighbours are exact. Beside `X_fit_` a fit allocates some ``100 perplexity`` bytes a row.
+    Places are the same to the bit whatever the number of threads, except by 'intelex'.
 
     `transform` places each new row where its affinities to its nearest rows of the fit differ least
     from those of its place, with all other places fixed: it does not depend on the other new rows.

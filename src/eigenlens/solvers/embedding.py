@@ -38,7 +38,8 @@ __all__ = ["AllPairs", "Embedding", "Forces", "Schedule", "Tree", "descend", "di
 EARLY = 250  # iterations with exaggeration
 EVERY = 50  # iterations from one look at the divergence to the next
 MOMENTA = 0.5, 0.8  # with exaggeration, and without
-BLOCKS = 16  # of rows, whatever the number of threads
+BLOCKS = 8  # of rows, whatever the number of threads,
+SMALL = 256  # but no smaller than that
 ROWS = 16  # new points in one piece of work
 BITS = {1: 32, 2: 16, 3: 16}  # of each coordinate, that a tree tells cells by
 LEAF = 16  # places
@@ -82,7 +83,7 @@ class AllPairs:
 
     def __init__(self, P: Any, nu: float) -> None:
         self.P, self.nu = P, nu
-        self._spans = threads.spans(P.shape[0], -(-P.shape[0] // BLOCKS))
+        self._spans = _blocks(P.shape[0])
 
     def __call__(self, Y: NDArray, exaggeration: float, wanted: bool) -> tuple[NDArray, float]:
         """Return the gradient, and the divergence if it is wanted."""
@@ -154,7 +155,7 @@ class Tree(AllPairs):
 
 def divergence(P: Any, Y: NDArray, nu: float) -> float:
     """Return the Kullback-Leibler divergence of places from affinities, over all pairs."""
-    spans = threads.spans(len(Y), -(-len(Y) // BLOCKS))
+    spans = _blocks(len(Y))
     columns = np.ascontiguousarray(Y.T)
     forces, sums = np.empty_like(Y), np.empty(len(Y))
     threads.run(
@@ -163,8 +164,12 @@ def divergence(P: Any, Y: NDArray, nu: float) -> float:
     return _divergence(P, Y, nu, float(sums.sum()))
 
 
+def _blocks(n: int) -> list[slice]:
+    return threads.spans(n, max(SMALL, -(-n // BLOCKS)))
+
+
 def _divergence(P: Any, Y: NDArray, nu: float, total: float) -> float:
-    spans = threads.spans(len(Y), -(-len(Y) // BLOCKS))
+    spans = _blocks(len(Y))
     graph = P.indptr, P.indices, P.data, Y, nu
     parts = threads.run(lambda s: misfit(*graph, spans[s].start, spans[s].stop), len(spans))
     return float(sum(parts) + P.data.sum(dtype=np.float64) * np.log(total))
@@ -180,6 +185,13 @@ def descend(
     where the divergence has not fallen for `patience` of them, where the gradient is shorter than
     `min_grad_norm`, or where the monitor says so.
     """
+    with threads.serial_blas():  # once for all iterations, of which each would ask for it
+        return _descend(forces, start, schedule, monitor, engine)
+
+
+def _descend(
+    forces: Forces, start: NDArray, schedule: Schedule, monitor: Monitor, engine: str
+) -> Embedding:
     Y = np.array(start, dtype=np.float64, order="C")
     history: list[float] = []
     least, least_at, converged, n_iter = np.inf, EARLY, False, 0
