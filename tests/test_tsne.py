@@ -164,7 +164,7 @@ def test_loops_equal_their_twins(k, nu):
         both(student.attract, *graph, empty),
         both(student.misfit, *graph),
         both(student.repel, columns, nu, 0, 30, empty, np.zeros(30)),
-        both(student.step, *state, 0.8, 3.0),
+        both(student.step, *state, 0.8, 3.0, 5.0),
         both(student.calibrate, rng.random((5, 12)), np.log(4.0), np.empty((5, 12))),
         both(student.settle, columns, nu, nearest, p, 20, 1e-5, Y[:2]),
         both(student.codes_of, columns, columns.min(axis=1), 50.0, 8, np.zeros(30, np.uint64)),
@@ -193,9 +193,9 @@ def test_codes_take_bits_in_turns():
 def test_steps_raise_gains_where_the_gradient_turns_as_published():
     Y, update, gains = np.zeros((2, 1)), np.array([[1.0], [1.0]]), np.ones((2, 1))
     gradient = np.array([[-2.0], [2.0]])
-    student.step(Y, gradient, update, gains, 0.5, 0.1)
+    student.step(Y, gradient, update, gains, 0.5, 0.1, 0.7)
     assert gains.ravel() == pytest.approx([1.2, 0.8])
-    assert update.ravel() == pytest.approx([0.5 + 0.1 * 1.2 * 2, 0.5 - 0.1 * 0.8 * 2])
+    assert update.ravel() == pytest.approx([0.7, 0.5 - 0.1 * 0.8 * 2])  # 0.74 is too long
     assert Y.mean() == pytest.approx(0)
 
 
@@ -409,7 +409,9 @@ def test_fit_ends_where_nothing_moves():
 
 
 def test_fit_ends_where_the_divergence_does_not_fall():
-    schedule = Schedule(rate=1.0, exaggeration=4.0, max_iter=1000, patience=100, min_grad_norm=0.0)
+    schedule = Schedule(
+        rates=(1.0, 2.0), exaggeration=4.0, max_iter=1000, patience=100, min_grad_norm=0.0
+    )
     shown = []
 
     def forces(Y, exaggeration, wanted):

@@ -95,7 +95,7 @@ def intelex(
     Y = np.array(start, dtype=np.float64, order="C")
     P = P.astype(np.float64)
     counts = [len(Y), P.nnz, schedule.patience, schedule.max_iter, EARLY, EVERY]
-    numbers = [schedule.exaggeration, schedule.rate, schedule.min_grad_norm, angle]
+    numbers = [schedule.exaggeration, schedule.rates[0], schedule.min_grad_norm, angle]
     ended = np.zeros((3, 1))
     daal.daal_tsne_gradient_descent(
         Y, P, np.array(counts, dtype=np.float64)[:, None], np.array(numbers)[:, None], ended, 0
@@ -110,5 +110,5 @@ def intelex(
         objective_history=np.array([value]),
         embedding=Y,
         kl_divergence=value,
-        learning_rate=schedule.rate,
+        learning_rate=schedule.rates[0],
     )

@@ -53,7 +53,8 @@ class TSNE(Estimator):
     early_exaggeration : float, default=12.0
         Factor of the affinities in the first 250 iterations, in which clusters find together.
     learning_rate : float or 'auto', default='auto'
-        Length of steps. 'auto': n_samples / early_exaggeration / 4, at least 50.
+        Length of steps. 'auto': n_samples / early_exaggeration / 4, at least 50; where the
+        exaggeration is over, n_samples / 4.
     max_iter : int, default=1000
         Most iterations, at least 250.
     n_iter_without_progress : int, default=300
@@ -92,6 +93,7 @@ class TSNE(Estimator):
     kl_divergence_ : float
         Their divergence, over all pairs up to 50 000 rows, else as the engine estimates it.
     learning_rate_ : float
+        That of the iterations with exaggeration.
     n_iter_ : int
     engine_, solver_ : str
         The engine that ran.
@@ -243,11 +245,12 @@ class TSNE(Estimator):
         return float(max(self.n_components - 1, 1))
 
     def _schedule(self, n: int) -> Schedule:
-        rate = self.learning_rate
-        if isinstance(rate, str):
-            rate = max(n / self.early_exaggeration / 4, 50.0)
+        if isinstance(self.learning_rate, str):
+            rates = max(n / self.early_exaggeration / 4, 50.0), max(n / 4, 50.0)
+        else:
+            rates = float(self.learning_rate), float(self.learning_rate)
         return Schedule(
-            rate=float(rate),
+            rates=rates,
             exaggeration=float(self.early_exaggeration),
             max_iter=int(self.max_iter),
             patience=int(self.n_iter_without_progress),

@@ -282,25 +282,31 @@ def calibrate(squares, entropy, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def step(Y, gradient, update, gains, momentum, rate):  # type: ignore[no-untyped-def]
+def step(Y, gradient, update, gains, momentum, rate, longest):  # type: ignore[no-untyped-def]
     """Take one step of descent with momentum, and keep the mean of the places at zero.
 
     The rate of each coordinate has a gain: it grows while the gradient agrees with the way that the
-    coordinate has taken, and falls where it turned (R. A. Jacobs, Neural Networks 1, 1988).
+    coordinate has taken, and falls where it turned (R. A. Jacobs, Neural Networks 1, 1988). No
+    place goes further than `longest`.
     """
     n, k = Y.shape
-    for d in range(k):
-        mean = 0.0
-        for i in range(n):
+    mean = np.zeros(k)
+    for i in range(n):
+        length = 0.0
+        for d in range(k):
             g = gradient[i, d]
             gain = gains[i, d] + 0.2 if update[i, d] * g < 0 else gains[i, d] * 0.8
             gains[i, d] = gain = max(gain, 0.01)
             update[i, d] = momentum * update[i, d] - rate * gain * g
+            length += update[i, d] ** 2
+        share = min(1.0, longest / np.sqrt(length)) if length > 0 else 1.0
+        for d in range(k):
+            update[i, d] *= share
             Y[i, d] += update[i, d]
-            mean += Y[i, d]
-        mean /= n
-        for i in range(n):
-            Y[i, d] -= mean
+            mean[d] += Y[i, d] / n
+    for i in range(n):
+        for d in range(k):
+            Y[i, d] -= mean[d]
 
 
 @compiled

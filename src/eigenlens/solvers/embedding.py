@@ -38,6 +38,7 @@ __all__ = ["AllPairs", "Embedding", "Forces", "Schedule", "Tree", "descend", "di
 EARLY = 250  # iterations with exaggeration
 EVERY = 50  # iterations from one look at the divergence to the next
 MOMENTA = 0.5, 0.8  # with exaggeration, and without
+LONGEST = 5.0  # that a place may go in one step
 BLOCKS = 8  # of rows, whatever the number of threads,
 SMALL = 256  # but no smaller than that
 ROWS = 16  # new points in one piece of work
@@ -55,9 +56,9 @@ Returns the gradient and the divergence without exaggeration, which is NaN if no
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """How to descend; the words are those of scikit-learn."""
+    """How to descend; rates are those with exaggeration and without."""
 
-    rate: float
+    rates: tuple[float, float]
     exaggeration: float
     max_iter: int
     patience: int
@@ -202,7 +203,7 @@ def _descend(
         n_iter += 1
         looked = n_iter % EVERY == 0 or n_iter == schedule.max_iter
         gradient, value = forces(Y, schedule.exaggeration if early else 1.0, looked)
-        step(Y, gradient, update, gains, MOMENTA[not early], schedule.rate)
+        step(Y, gradient, update, gains, MOMENTA[not early], schedule.rates[not early], LONGEST)
         if not looked:
             continue
         history.append(value)
@@ -220,7 +221,7 @@ def _descend(
         objective_history=np.array(history),
         embedding=Y,
         kl_divergence=forces(Y, 1.0, True)[1],
-        learning_rate=schedule.rate,
+        learning_rate=schedule.rates[0],
     )
 
 
