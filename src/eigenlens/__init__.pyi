@@ -8,6 +8,7 @@ from .estimators.dictionary_learning import DictionaryLearning as DictionaryLear
 from .estimators.incremental_pca import IncrementalPCA as IncrementalPCA
 from .estimators.isomap import Isomap as Isomap
 from .estimators.kernel_pca import KernelPCA as KernelPCA
+from .estimators.mds import MDS as MDS
 from .estimators.mini_batch_dictionary_learning import (
     MiniBatchDictionaryLearning as MiniBatchDictionaryLearning,
 )
@@ -16,6 +17,7 @@ from .estimators.mini_batch_sparse_pca import MiniBatchSparsePCA as MiniBatchSpa
 from .estimators.nmf import NMF as NMF
 from .estimators.pca import PCA as PCA
 from .estimators.robust_pca import RobustPCA as RobustPCA
+from .estimators.smacof import smacof as smacof
 from .estimators.sparse_pca import SparsePCA as SparsePCA
 from .estimators.tsne import TSNE as TSNE
 from .estimators.vector_quantizer import VectorQuantizer as VectorQuantizer

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import Estimator
 from .._compat import Interval, StrOptions
 from ..ops import threads
+from ..ops.distances import require_distances
 from ..ops.finite import NonFiniteError
 from ..ops.graph import Graph
 from ..ops.paths import through
@@ -32,7 +33,7 @@ from ..solvers.kernel import Expansion, choose_solver
 from ..solvers.solution import Monitor
 from ._nearby import nearby
 from ._pieces import bridges, fewest_neighbours, in_brief, smallest_radius
-from .kernel_pca import ASYMMETRY, TOL, KernelPCA
+from .kernel_pca import TOL, KernelPCA
 
 __all__ = ["Isomap"]
 
@@ -461,30 +462,15 @@ class Isomap(Estimator):
 
 def _require_distances(X: Any) -> None:
     """Raise unless `X` can be distances between all rows, or to some neighbours."""
-    n, d = X.shape
-    if n != d:
+    if not sparse.issparse(X):
+        require_distances(X)
+        return
+    # who is a neighbour of whom need not be mutual
+    if X.shape[0] != X.shape[1] or X.data.min(initial=0) < 0:
         raise ValueError(
-            f"metric='precomputed' needs the square matrix of distances between all rows, not one "
-            f"of shape {X.shape}. Give the table itself with another metric."
+            f"metric='precomputed' takes a square matrix of distances, none below zero. X has shape "
+            f"{X.shape} and the least entry {X.data.min(initial=0):.4g}."
         )
-    values = X.data if sparse.issparse(X) else X
-    if values.size and values.min() < 0:
-        raise ValueError(
-            f"Negative values in data passed as distances: the least is {values.min():.4g}. "
-            "metric='precomputed' takes distances, not similarities."
-        )
-    if sparse.issparse(X):
-        return  # who is a neighbour of whom need not be mutual
-    allowed = max(ASYMMETRY, 16 * float(np.finfo(X.dtype).eps)) * float(X.max(initial=0))
-    for rows in threads.spans(n, max(1, CELLS // n)):
-        off = np.abs(X[rows] - X[:, rows].T)
-        if off.max() > allowed:
-            i, j = np.unravel_index(off.argmax(), off.shape)
-            i += rows.start
-            raise ValueError(
-                f"Distances are not symmetric: from row {i} to {j} it is {X[i, j]:.4g}, and back "
-                f"{X[j, i]:.4g}. Give (D + D.T) / 2, if that is what is meant."
-            )
 
 
 def _rounded_up(radius: float) -> float:

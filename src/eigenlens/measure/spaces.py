@@ -11,14 +11,11 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._text import count
-from ..ops import threads
-from ..ops.distances import Dense, Given, Space, Sparse
+from ..ops.distances import Dense, Given, Space, Sparse, require_distances
 
 __all__ = ["both_spaces", "embedded", "labelled", "n_nearest", "rows_of"]
 
 SMALLEST, LARGEST = 1e-100, 1e100  # so that squares, and sums of them, are still numbers
-TILE = 512
-OFF_ZERO = 1e-3  # of the largest distance: more is none of a point to itself
 
 
 def both_spaces(X: Any, Y: ArrayLike, metric: str) -> tuple[Space, Space]:
@@ -92,7 +89,8 @@ def _original(X: Any, metric: str) -> Space:
     )
     table = _of_sound_size(table, "X")
     if given:
-        return Given(_distances(table))
+        require_distances(table)
+        return Given(table)
     return Sparse(table) if sparse.issparse(table) else Dense(table)
 
 
@@ -104,43 +102,3 @@ def _of_sound_size(table: Any, name: str) -> Any:
             f"range of numbers. Give {name} in other units."
         )
     return table
-
-
-def _distances(D: NDArray) -> NDArray:
-    """Return the matrix once it is known to be one of distances."""
-    n, m = D.shape
-    if n != m:
-        raise ValueError(
-            f"X has shape {D.shape}, and metric='precomputed' needs the square matrix of distances "
-            "between all rows."
-        )
-    if D.min() < 0:
-        raise ValueError(
-            f"X has a negative entry, {D.min():.3g}, and distances have none. Of similarities s "
-            "give, for instance, 1 - s."
-        )
-    largest, own = float(D.max()), float(D.diagonal().max())
-    if own > OFF_ZERO * largest:
-        raise ValueError(
-            f"X has {own:.3g} on its diagonal, and the distance of a point to itself is zero. Of "
-            "similarities s give, for instance, 1 - s."
-        )
-    worst = _asymmetry(D)
-    # what float32 or products of matrices leave of symmetric distances is taken
-    if worst > float(np.sqrt(np.finfo(D.dtype).eps)) * largest:
-        raise ValueError(
-            f"X is not symmetric: some distance differs by {worst:.3g} from the one back. Give, "
-            "for instance, (X + X.T) / 2."
-        )
-    return D
-
-
-def _asymmetry(D: NDArray) -> float:
-    """Return the largest difference of a square matrix from its transpose."""
-    spans = threads.spans(len(D), TILE)
-
-    def of_rows(s: int) -> float:
-        rows = spans[s]
-        return max(float(np.abs(D[rows, c] - D[c, rows].T).max()) for c in spans[s:])
-
-    return max(threads.run(of_rows, len(spans)))

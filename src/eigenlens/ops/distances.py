@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import threads
-from .kernels import Rbf
-from .proximity import squares_between, squares_of_pairs
+from .kernels import Points, Rbf
+from .proximity import sharpen, squares_between, squares_of_pairs
 
-__all__ = ["ROWS", "Dense", "Given", "Space", "Sparse"]
+__all__ = ["ROWS", "Dense", "Given", "Space", "Sparse", "between", "matrix_of", "require_distances"]
 
 ROWS, COLUMNS = 256, 512  # of a tile: 1 MB
 FEW = 16  # columns of a table up to which differences are as quick as products
 PAIRS = 1 << 14  # in one piece of work
+TILE = 512  # rows and columns
+OFF_ZERO = 1e-3  # of the largest distance: more is none of a point to itself
+NEAR = 1e-4  # of the squares of two points: below, the square of their distance loses digits
 
 _unit = Rbf(1.0)  # a kernel of distances, for its tiles of squares
 
@@ -133,3 +136,81 @@ class Given(Space):
 
     def _of_pairs(self, i: NDArray, j: NDArray) -> NDArray:
         return self.table[i, j].astype(np.float64) ** 2
+
+
+def _sharp(A: Points, B: Points) -> NDArray:
+    """Return a tile of squared distances of which every entry has its digits."""
+    tile = _unit.arguments(A, B)
+    sharpen(tile, A.rows, B.rows, A.squares, B.squares, NEAR)
+    return tile
+
+
+def matrix_of(X: NDArray) -> NDArray:
+    """Return the matrix of distances between the rows of `X`, in its dtype, each computed once."""
+    n, spans, origin = len(X), threads.spans(len(X), TILE // 2), _unit.origin(X)
+    points = _unit.ready(X, origin)
+    D = np.empty((n, n), X.dtype)
+
+    def rows(s: int) -> None:
+        A = points[spans[s]]
+        for columns in spans[s:]:
+            tile = _sharp(A, points[columns])
+            D[spans[s], columns] = np.sqrt(tile, out=tile)
+            D[columns, spans[s]] = tile.T
+
+    threads.run(rows, len(spans))
+    return D
+
+
+def between(X: NDArray, Y: NDArray) -> NDArray:
+    """Return the distances between the rows of `X` and those of `Y`, in float64."""
+    origin = _unit.origin(Y)
+    B, spans = _unit.ready(Y, origin), threads.spans(len(X), TILE // 2)
+    D = np.empty((len(X), len(Y)))
+
+    def rows(s: int) -> None:
+        np.sqrt(_sharp(_unit.ready(X[spans[s]], origin), B), out=D[spans[s]])
+
+    threads.run(rows, len(spans))
+    return D
+
+
+def require_distances(D: NDArray) -> None:
+    """Raise unless the matrix, called X, is one of distances; NaN in it is left out."""
+    n, m = D.shape
+    if n != m:
+        raise ValueError(
+            f"X has shape {D.shape}, and metric='precomputed' needs the square matrix of distances "
+            "between all rows."
+        )
+    least = np.fmin.reduce(D, axis=None)
+    if least < 0:
+        raise ValueError(
+            f"X has a negative entry, {least:.3g}, and distances have none. Of similarities s "
+            "give, for instance, 1 - s."
+        )
+    largest, own = float(np.fmax.reduce(D, axis=None)), float(np.fmax.reduce(D.diagonal()))
+    if own > OFF_ZERO * largest:
+        raise ValueError(
+            f"X has {own:.3g} on its diagonal, and the distance of a point to itself is zero. Of "
+            "similarities s give, for instance, 1 - s."
+        )
+    worst = _asymmetry(D)
+    # what float32 or products of matrices leave of symmetric distances is taken
+    if worst > float(np.sqrt(np.finfo(D.dtype).eps)) * largest:
+        raise ValueError(
+            f"X is not symmetric: some distance differs by {worst:.3g} from the one back. Give, "
+            "for instance, (X + X.T) / 2."
+        )
+
+
+def _asymmetry(D: NDArray) -> float:
+    """Return the largest difference of a square matrix from its transpose, where both are known."""
+    spans = threads.spans(len(D), TILE)
+
+    def of_rows(s: int) -> float:
+        rows = spans[s]
+        apart = (np.abs(D[rows, c] - D[c, rows].T) for c in spans[s:])
+        return max(float(np.fmax.reduce(tile, axis=None, initial=0.0)) for tile in apart)
+
+    return max(threads.run(of_rows, len(spans)))

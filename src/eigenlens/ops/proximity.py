@@ -9,6 +9,7 @@ from .jit import compiled
 __all__ = [
     "count_before",
     "keep_nearest",
+    "sharpen",
     "square_between",
     "squares_between",
     "squares_of_pairs",
@@ -61,6 +62,23 @@ def squares_between(A, B, out):  # type: ignore[no-untyped-def]
             a, b = A[r, k], B[k]
             for c in range(len(s)):
                 s[c] += (a - b[c]) * (a - b[c])
+
+
+@compiled
+def sharpen(T, A, B, a, b, near):  # type: ignore[no-untyped-def]
+    """Compute entries of a tile again, from differences, where rounding may have a part in them.
+
+    T has squared distances of rows of A to rows of B by their products, `a` and `b` the squares of
+    the rows. Those below `near` of the squares have lost digits.
+    """
+    for r in range(T.shape[0]):
+        for c in range(T.shape[1]):
+            if T[r, c] <= near * (a[r] + b[c]):
+                s = 0.0
+                for q in range(A.shape[1]):
+                    t = A[r, q] - B[c, q]
+                    s += t * t
+                T[r, c] = s
 
 
 @compiled

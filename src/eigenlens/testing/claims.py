@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from .._claims import CLAIMS
 from ..datasets import PlantedSubspace, planted_subspace
 from ..measure.align import align, largest_angle
+from ..solvers.smacof import RESIDUAL
 from ..solvers.spectral import LEADING, NEAREST
 from .compare import compare
 from .exact import exact_variances
@@ -338,9 +339,22 @@ def _eigenvalue_distance(model: Any, X: NDArray) -> float:
     return float(apart[pairs].max(initial=0) / exact[0])
 
 
+def _distance_to_guttman(model: Any, X: NDArray) -> float:
+    """Return how far places are from their Guttman transform, for Euclidean distances of rows."""
+    X, Y = X.astype(np.longdouble), model.embedding_.astype(np.longdouble)
+    target, apart = (np.sqrt(((Z[:, None] - Z) ** 2).sum(axis=2)) for Z in (X, Y))
+    B = -np.divide(target, apart, out=np.zeros_like(apart), where=apart > 0)
+    B[np.diag_indices_from(B)] = -B.sum(axis=1)
+    Y -= Y.mean(axis=0)
+    return float(
+        np.linalg.norm((Y - B @ Y / len(Y)).astype(float)) / np.linalg.norm(Y.astype(float))
+    )
+
+
 TRUTH: dict[str, Callable[[Any, NDArray], float]] = {
     LEADING: _variance_error,
     NEAREST: _eigenvalue_distance,
+    RESIDUAL: _distance_to_guttman,
 }
 """From what a certificate bounds to the function that computes it exactly."""
 
