@@ -142,6 +142,7 @@ class TSNE(Estimator):
     """
 
     kind = "manifold"
+    plane = True
     choose_engine = staticmethod(choose_engine)
     exemplar: ClassVar[Mapping[str, Any]] = {"perplexity": 3.0, "max_iter": 250}
 
