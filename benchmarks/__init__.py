@@ -16,4 +16,5 @@ BENCHMARKS = {
     "robust": "benchmarks.robust",
     "kernel": "benchmarks.kernel",
     "nonnegative": "benchmarks.nonnegative",
+    "manifold": "benchmarks.manifold",
 }

@@ -1,9 +1,10 @@
 """t-SNE: engines and peers, from the same data with the same number of iterations.
 
 Against openTSNE, scikit-learn and scikit-learn-intelex. Whoever ends at a larger divergence than
-openTSNE, or loses more neighbours, is not counted, however fast. Divergences are those of exact
-affinities over all pairs of places, in float64, by code that no contestant uses. The images of
-digits are not part of the project; where they are not there, their case says so.
+openTSNE, or loses more neighbours, is not counted, however fast. intelex ends at one that is more
+than a tenth larger: in cases of their own, ours stops where it is at that. Divergences are those of
+exact affinities over all pairs of places, in float64, by code that no contestant uses. The images
+of digits are not part of the project; where they are not there, their case says so.
 """
 
 import os
@@ -13,7 +14,6 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
-from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
 from benchmarks.harness import DATA, Case, Contestant
@@ -22,9 +22,10 @@ IMAGES = "mnist.npz"
 PERPLEXITY = 30
 ITERATIONS = 1000
 SAMPLE = 2000  # rows whose neighbours are looked at
+NEIGHBOURS = 5
+FEW = 5000  # rows for which a run takes seconds
 ROWS = 500  # of places that are compared with all at a time
-WORSE = 1.01  # divergence over that of openTSNE
-LOST = 0.003  # trustworthiness less than that of openTSNE's places
+LOST = 5e-4  # trustworthiness, by which three runs of openTSNE differ from their median
 
 
 # ------------------------------------------------------------------------------------------- data
@@ -47,24 +48,23 @@ def images(rng, n):
 
 def ours(name, package="eigenlens", **choice):
     """Enter an engine of ours."""
+    choice = {"max_iter": ITERATIONS, "random_state": 0} | choice
 
     def fit(X):
         from eigenlens import TSNE
 
-        model = TSNE(max_iter=ITERATIONS, random_state=0, **choice).fit(X)
-        return {"places": model.embedding_, "note": model.engine_}
+        model = TSNE(**choice).fit(X)
+        return {"places": model.embedding_, "note": f"{model.engine_}, {model.n_iter_} iterations"}
 
     return Contestant(name, package, fit)
 
 
-def run_opentsne(X, method, threads):
+def run_opentsne(X, method, threads, seed=0):
     """Fit openTSNE as it comes, with the same number of iterations."""
     from openTSNE import TSNE
 
-    model = TSNE(
-        n_iter=ITERATIONS - 250, negative_gradient_method=method, n_jobs=threads, random_state=0
-    )
-    return np.asarray(model.fit(X))
+    settings = {"negative_gradient_method": method, "n_jobs": threads, "random_state": seed}
+    return np.asarray(TSNE(n_iter=ITERATIONS - 250, **settings).fit(X))
 
 
 def opentsne(name, method):
@@ -126,64 +126,120 @@ def divergence(P, Y):
     return float((P.data[there] * np.log(P.data[there] / q[there])).sum())
 
 
-def judged(X):
-    """Judge by divergence and by neighbours lost, both beside those of openTSNE with its tree."""
-    P = affinities(X)
-    some = np.sort(np.random.default_rng(0).permutation(len(X))[:SAMPLE])
+def truth_of_neighbours(X):
+    """Give a function that says how many neighbours of some rows in places are true ones.
 
-    def lost(Y):
-        return 1 - trustworthiness(X[some], Y[some], n_neighbors=5)
+    Trustworthiness, of rows drawn from the table and of their neighbours among all rows.
+    """
+    n = len(X)
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    own = np.arange(len(rows)), rows
+    apart = cdist(X[rows], X)
+    apart[own] = -1
+    ranks = np.argsort(np.argsort(apart, axis=1), axis=1)
 
-    reference = run_opentsne(X, "bh", joblib.cpu_count())
-    best, missed = divergence(P, reference), lost(reference)
+    def trust(Y):
+        k = NEIGHBOURS
+        apart = cdist(Y[rows], Y)
+        apart[own] = np.inf
+        nearest = np.argpartition(apart, k, axis=1)[:, :k]
+        excess = np.maximum(np.take_along_axis(ranks, nearest, axis=1) - k, 0).sum()
+        return 1 - 2 * excess / (len(rows) * k * (2 * n - 3 * k - 1))
 
-    def score(answer):
-        Y = answer["places"]
-        value, untrue = divergence(P, Y), lost(Y)
-        return {
-            "divergence": value,
-            "over openTSNE's": value / best,
-            "untrustworthy": untrue,
-            "more than openTSNE's": untrue - missed,
-        }
-
-    return score
+    return trust
 
 
-ALL = (
-    ours("ours"),
-    ours("ours, all pairs", engine="exact"),
-    ours("ours, tree", engine="tree"),
-    ours("ours, openTSNE's tree", "openTSNE", engine="opentsne-bh"),
-    ours("ours, openTSNE's grid", "openTSNE", engine="opentsne-fft"),
-    ours("ours, intelex's descent", "daal4py", engine="intelex"),
-    opentsne("openTSNE, tree", "bh"),
-    opentsne("openTSNE, grid", "fft"),
-    Contestant("scikit-learn", "sklearn", fit_sklearn),
-    Contestant("scikit-learn-intelex", "sklearnex", fit_intelex),
-)
-LIMITS = {"over openTSNE's": WORSE, "more than openTSNE's": LOST}
+def beside(name, references):
+    """Judge by divergence and by neighbours lost, both beside the median of a peer's runs."""
 
-CASES = [
+    def judge(X):
+        P, trust = affinities(X), truth_of_neighbours(X)
+        runs = references(X)
+        best = np.median([divergence(P, Y) for Y in runs])
+        kept = np.median([trust(Y) for Y in runs])
+
+        def score(answer):
+            value, found = divergence(P, answer["places"]), trust(answer["places"])
+            return {
+                "divergence": value,
+                f"over {name}'s": value / best,
+                "1 - trustworthiness": 1 - found,
+                f"more than {name}'s": kept - found,
+            }
+
+        return score
+
+    return judge
+
+
+def runs_of_opentsne(X):
+    """Run openTSNE from three seeds where that is quick, else from one."""
+    seeds = range(3) if len(X) < FEW else [0]
+    return [run_opentsne(X, "bh", joblib.cpu_count(), seed) for seed in seeds]
+
+
+def runs_of_intelex(X):
+    return [fit_intelex(X)["places"]]
+
+
+BESIDE_OPENTSNE = beside("openTSNE", runs_of_opentsne)
+BESIDE_INTELEX = beside("intelex", runs_of_intelex)
+LIMITS = {"over openTSNE's": 1.0, "more than openTSNE's": LOST}
+EQUAL = {"over intelex's": 1.0}
+
+OPENTSNE = opentsne("openTSNE, tree", "bh")
+SKLEARN = Contestant("scikit-learn", "sklearn", fit_sklearn)
+INTELEX = Contestant("scikit-learn-intelex", "sklearnex", fit_intelex)
+
+CASES = (
     Case(
-        name="tsne-digits",
+        name="tsne_digits",
         title="t-SNE of digits, 1797 x 64, 1000 iterations",
         make=digits,
         size={"n": 1797},
         smoke={"n": 120},
-        judge=judged,
+        judge=BESIDE_OPENTSNE,
         limits=LIMITS,
-        contestants=ALL,
+        contestants=(
+            ours("eigenlens"),
+            ours("eigenlens, tree", engine="tree"),
+            ours("eigenlens, openTSNE's tree", "openTSNE", engine="opentsne-bh"),
+            ours("eigenlens, intelex's descent", "daal4py", engine="intelex"),
+            OPENTSNE,
+            SKLEARN,
+            INTELEX,
+        ),
     ),
     Case(
-        name="tsne-mnist",
+        name="tsne_equal_digits",
+        title="t-SNE of digits, 1797 x 64, to the divergence of intelex",
+        make=digits,
+        size={"n": 1797},
+        smoke={"n": 120},
+        judge=BESIDE_INTELEX,
+        limits=EQUAL,
+        contestants=(ours("eigenlens", max_iter=350), INTELEX),
+    ),
+    Case(
+        name="tsne_mnist",
         title="t-SNE of 20 000 images of digits, 784 pixels, float32, 1000 iterations",
         make=images,
         size={"n": 20_000},
         smoke={"n": 120},
-        judge=judged,
+        judge=BESIDE_OPENTSNE,
         limits=LIMITS,
-        contestants=tuple(c for c in ALL if "all pairs" not in c.name),
+        contestants=(ours("eigenlens"), OPENTSNE, INTELEX),
         file=IMAGES,
     ),
-]
+    Case(
+        name="tsne_equal_mnist",
+        title="t-SNE of 20 000 images of digits, 784 pixels, float32, to the divergence of intelex",
+        make=images,
+        size={"n": 20_000},
+        smoke={"n": 120},
+        judge=BESIDE_INTELEX,
+        limits=EQUAL,
+        contestants=(ours("eigenlens", max_iter=460), INTELEX),
+        file=IMAGES,
+    ),
+)

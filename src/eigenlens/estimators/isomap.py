@@ -468,8 +468,8 @@ def _require_distances(X: Any) -> None:
     # who is a neighbour of whom need not be mutual
     if X.shape[0] != X.shape[1] or X.data.min(initial=0) < 0:
         raise ValueError(
-            f"metric='precomputed' takes a square matrix of distances, none below zero. X has shape "
-            f"{X.shape} and the least entry {X.data.min(initial=0):.4g}."
+            f"metric='precomputed' takes a square matrix of distances, none below zero. X has "
+            f"shape {X.shape} and the least entry {X.data.min(initial=0):.4g}."
         )
 
 
