@@ -42,6 +42,8 @@ class Effort(NamedTuple):
 
 QUICK = Effort(8, np.inf)  # a product with X is worth some sweeps over the coordinates
 THOROUGH = Effort(20, 0.03)  # once extrapolation has gone too far, and now and then pays
+STEADY = Effort(8, 0.03)  # in a fit that goes on and on: sweeps alone would never end it
+LONG = 50  # iterations, after which columns of different size, or parts alike, are what it is up to
 LOOK = Effort(0, np.inf)
 GROWTH, RISE, BRAKE = 1.05, 1.01, 1.5  # of the extrapolation, as in the paper
 FLOOR = 0.1  # of its ceiling, so that it can grow again
@@ -96,7 +98,8 @@ def solve(
     step, ceiling, look = 0.0, 1.0, 0  # there is no direction yet to go on in
     objective, before, history, certificate = np.inf, np.inf, list[float](), None
     for _ in range(max_iter):
-        effort = QUICK if step or not history else THOROUGH
+        effort = QUICK if len(history) < LONG else STEADY
+        effort = effort if step or not history else THOROUGH
         codes, gram, cross, violation = problem.codes(W, ahead, step, effort)
         parts, more, value = problem.parts(codes, gram, cross, ahead, effort)
         gain, rounding = objective - value, ROUNDING * problem.square
