@@ -98,7 +98,7 @@ def fit(name: str, method: Any, seconds: float) -> Compared:
         method.set_callbacks(_Until(PATIENCE * seconds))
     before = reset_peak()
     _done = fit_one(name, method, _task.tables[0], _task.filled[0], _task.target(0))
-    peak = math.nan if before is None else (resident("VmHWM") - before) / 1024
+    peak = math.nan if before is None else max(0.0, (resident("VmHWM") - before) / 1024)
     scores = _done.scores
     return Compared(
         name,
