@@ -115,7 +115,7 @@ TRUE = {"1 - correlation with truth": 0.01}
 
 CASES = (
     Case(
-        "roll5000",
+        "isomap_roll",
         "Swiss roll, 5000 points, all ways",
         roll,
         {"n": 5000},
@@ -126,7 +126,7 @@ CASES = (
         {"neighbours": NEIGHBOURS},
     ),
     Case(
-        "landmarks",
+        "isomap_landmarks",
         "Swiss roll, 20 000 points with 500 landmarks, beside scikit-learn with 5000 points",
         roll,
         {"n": 5000, "larger": 20_000},
@@ -141,7 +141,7 @@ CASES = (
         {"neighbours": NEIGHBOURS},
     ),
     Case(
-        "isodigits",
+        "isomap_digits",
         "1797 x 64 digits, all ways",
         digits,
         {"n": 1797},
