@@ -239,7 +239,7 @@ CASES = (
         smoke={"n": 120},
         judge=BESIDE_INTELEX,
         limits=EQUAL,
-        contestants=(ours("eigenlens", max_iter=460), INTELEX),
+        contestants=(ours("eigenlens", max_iter=450), INTELEX),
         file=IMAGES,
     ),
 )

@@ -189,6 +189,8 @@ def check_order(space, X, k=6, q=5):
     near, ranks = ordered(squares(X))
     found = Neighbours(space).order(rows, k, marks)
     np.testing.assert_array_equal(found.nearest, near[rows, :k])
+    expected = np.take_along_axis(squares(X)[rows], near[rows, :k], axis=1)
+    np.testing.assert_allclose(found.squares, expected, rtol=1e-6, atol=1e-12 * expected.max())
     np.testing.assert_array_equal(found.ranks, np.take_along_axis(ranks[rows], marks, axis=1))
 
 

@@ -23,9 +23,13 @@ def near_each_other(
 ) -> tuple[NDArray, NDArray]:
     """Return the `k` nearest rows of each row, itself left out, and their squared distances."""
     if metric == "euclidean" and not params:
-        space = Sparse(sparse.csr_array(X)) if sparse.issparse(X) else Dense(X)
         rows = np.arange(X.shape[0])
+        if not sparse.issparse(X):
+            found = Neighbours(Dense(X)).order(rows, k)
+            return found.nearest, found.squares
+        space = Sparse(sparse.csr_array(X))
         nearest = Neighbours(space).order(rows, k).nearest
+        # products lose the digits of short distances
         return nearest, space.pairs(np.repeat(rows, k), nearest.ravel()).reshape(nearest.shape)
     search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=params).fit(X)
     distances, nearest = search.kneighbors()

@@ -191,7 +191,7 @@ def neighbourhoods(
     """
     near_images, near_original = Neighbours(images), Neighbours(original)
     found = near_images.order(rows, k).nearest
-    nearest, ranks = near_original.order(rows, k, found)
+    nearest, ranks, _ = near_original.order(rows, k, found)
     back = near_images.order(rows, marks=nearest).ranks
     n = len(original)
     return _unspoilt(ranks, k, n), _unspoilt(back, k, n), _kept(ranks, k)

@@ -36,6 +36,8 @@ class Ordering(NamedTuple):
     """The k nearest points, by number, nearest first."""
     ranks: NDArray
     """Place of each marked point among all others: 1 for the nearest."""
+    squares: NDArray
+    """Squared distances of the nearest points."""
 
 
 class Neighbours:
@@ -175,6 +177,8 @@ def _ordered(blocks: Any, rows: NDArray, k: int, marks: NDArray) -> tuple[Orderi
     """Return the order as seen from some rows, and how many distances took a second look."""
     block = blocks.block(rows, marks)
     nearest, reach = np.full((len(rows), k), -1), np.full((len(rows), k), np.inf)
+    if k:
+        block = block._replace(tiles=_bounded(block, k, reach))
     before = np.zeros(marks.shape, np.int64)
     asked = 0
     for first, values, slack in block.tiles:
@@ -185,4 +189,17 @@ def _ordered(blocks: Any, rows: NDArray, k: int, marks: NDArray) -> tuple[Orderi
             asked += count_before(*tile, marks, block.level, before)
         if k:
             asked += keep_nearest(*tile, nearest, reach)
-    return Ordering(nearest, before + 1), asked
+    return Ordering(nearest, before + 1, reach / blocks.unit), asked
+
+
+def _bounded(block: _Block, k: int, reach: NDArray) -> Iterator[_Tile]:
+    """Yield the tiles; with the first, lower `reach` to where it has k points for sure.
+
+    Without, most of the points that are among the nearest for a while come from the first tile.
+    """
+    for i, tile in enumerate(block.tiles):
+        if i == 0 and tile.values.shape[1] > k:
+            upper = tile.values.astype(np.float64) + tile.slack
+            enough = np.partition(upper, k, axis=1)[:, k]  # one more: one may be the point itself
+            reach[:] = np.nextafter(enough + block.shift + block.error, np.inf)[:, None]
+        yield tile
