@@ -18,7 +18,7 @@ from .._base import Estimator, fitting
 from .._compat import Interval, StrOptions
 from .._text import count
 from ..ops import threads
-from ..ops.distances import between, matrix_of, require_distances
+from ..ops.distances import Dense, between, matrix_of, require_distances
 from ..ops.finite import NonFiniteError
 from ..ops.laplacian import pieces_of
 from ..solvers.classical import from_points
@@ -318,7 +318,7 @@ class MDS(Estimator):
         init: list[NDArray | None] | int = [start]
         if start is None and self.init == "random":
             init = self.n_init
-        elif start is None and self._metric == "euclidean" and W is None and X.shape[1] < len(X):
+        elif start is None and self._euclidean and W is None and X.shape[1] < len(X):
             init = [from_points(X, k).T]
         solver = self.solver
         if solver == "auto":
@@ -429,6 +429,11 @@ class MDS(Estimator):
     # --------------------------------------------------------------------------------------- parts
 
     @property
+    def _euclidean(self) -> bool:
+        """Whether distances are lengths of differences of rows."""
+        return self._metric == "euclidean" and not self.metric_params
+
+    @property
     def _given(self) -> bool:
         return self._metric == "precomputed"
 
@@ -512,8 +517,16 @@ class MDS(Estimator):
                 f"Take at least {self.n_components + 1}; some hundreds are better."
             )
 
-        def apart(i: int) -> NDArray:
-            return X[i] if self._given else self._distances(X, X[i : i + 1])[:, 0]
+        if self._euclidean:
+            space, everyone = Dense(X), np.arange(n)
+
+            def apart(i: int) -> NDArray:
+                return space.pairs(everyone, np.full(n, i))
+        else:
+
+            def apart(i: int) -> NDArray:
+                D = X[i] if self._given else self._distances(X, X[i : i + 1])[:, 0]
+                return D.astype(np.float64) ** 2
 
         return landmarks(apart, n, int(m), rng)
 
@@ -521,7 +534,7 @@ class MDS(Estimator):
         """Return distances of rows to points, or between rows; or those that were given."""
         if self._given:
             return X
-        if self._metric == "euclidean" and not self.metric_params:
+        if self._euclidean:
             return matrix_of(X) if points is None else between(X, points)
         holes = {} if self._ensure_all_finite() is True else {"ensure_all_finite": "allow-nan"}
         D: NDArray = pairwise_distances(

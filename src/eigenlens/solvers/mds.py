@@ -221,13 +221,12 @@ def landmarks(apart: Any, n: int, m: int, rng: np.random.Generator) -> NDArray:
     Parameters
     ----------
     apart : callable
-        Gives the distances of one point to all. NaN is not known, and taken as far.
+        Gives the squared distances of one point to all. NaN is not known, and taken as far.
     """
     drawn = [int(rng.integers(n))]
     nearest = np.full(n, np.inf)
     while True:
-        squares = np.asarray(apart(drawn[-1]), dtype=np.float64) ** 2
-        nearest = np.fmin(nearest, squares)
+        nearest = np.fmin(nearest, apart(drawn[-1]))
         nearest[drawn] = 0.0
         reached = np.where(np.isinf(nearest), 0.0, nearest)
         mass = float(reached.sum())
