@@ -1,4 +1,5 @@
 from . import measure as measure
+from . import plot as plot
 from . import select as select
 from ._register import methods as methods
 from .data.blocks import Blocks as Blocks

@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._text import percent, short
+from ..plot.colours import ACCENT, BEYOND, CLASSES, QUIET
 
 __all__ = ["figures"]
 
 Figure = dict[str, Any]
 Column = Sequence[float | None]
 
-# Okabe, Ito: told apart by colour-blind readers too; the symbols tell them apart in grey.
-COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#8A8A00"]
 SYMBOLS = ["circle", "diamond", "square", "triangle-up", "x", "cross", "star", "pentagon"]
-ACCENT, BEYOND, QUIET, GRID = COLOURS[0], COLOURS[4], "#B8BEC6", "#E6E8EB"
+GRID = "#E6E8EB"
 BARS = 30  # of a scree plot
 FONT = {"family": "system-ui, sans-serif", "size": 13, "color": "#1d2430"}
 
@@ -171,7 +170,7 @@ def _traces(rows: dict[str, Any]) -> tuple[list[list[int]], list[Figure]]:
         group = [i for i in everything if target["classes"][i] == level]
         text = _escaped(level)
         marker = {
-            "color": COLOURS[number] if number < len(COLOURS) else QUIET,
+            "color": CLASSES[number] if number < len(CLASSES) else QUIET,
             "symbol": SYMBOLS[number % len(SYMBOLS)],
             "size": size,
             "opacity": 0.65,

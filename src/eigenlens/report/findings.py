@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._text import count, listed, percent
+from ..plot.target import UNKNOWN, Target
 from .fits import Fits
 from .outliers import Outliers
 from .quality import Quality
 from .sections import strongest
 from .table import Table
-from .target import UNKNOWN, Target
 
 __all__ = ["findings", "meanings", "plane", "separation"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._text import clean, count, listed, unique
 from ..data.arrow import kind_of, numbers_of
 from ..data.blocks import ArrayBlocks, Blocks
-from .target import Target
+from ..plot.target import Target
 
 __all__ = ["Table", "varying"]
 

@@ -1,0 +1,148 @@
+"""What all pictures share: numbers that are kept, and axes that are made or given."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._compat import optional
+from .._text import clean, short
+
+__all__ = ["Display", "Panels", "label"]
+
+STYLE = {
+    "font.size": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#5b6573",
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "image.cmap": "gray",
+    "figure.dpi": 110.0,
+    "savefig.dpi": 160.0,
+}
+LONGEST = 24  # characters of a name
+
+
+class Display(ABC):
+    """A picture: the numbers behind it, and how to draw them.
+
+    Made by one of its class methods ``from_...``, which draw it too. It can be drawn again, on
+    other axes, by :meth:`plot`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes, or array of them
+        What it was drawn on.
+    figure_ : matplotlib Figure
+    """
+
+    size: ClassVar[tuple[float, float]] = (6.4, 4.4)  # of a new figure, in inches
+    projection: ClassVar[str | None] = None
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default new ones, in a figure of their own.
+
+        Returns
+        -------
+        self
+        """
+        plt = optional("matplotlib.pyplot", "plot")
+        with plt.rc_context(STYLE):
+            if ax is None:
+                figure = plt.figure(figsize=self.size, layout="constrained")
+                ax = figure.add_subplot(projection=self.projection)
+            elif self.projection and ax.name != self.projection:
+                raise ValueError(
+                    f"{type(self).__name__} draws in three dimensions, and ax has two. Make it "
+                    f"with plt.subplot(projection={self.projection!r})."
+                )
+            self.ax_, self.figure_ = ax, ax.figure
+            self._draw(ax)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None:
+        """Draw on axes, or on an array of them."""
+
+
+class Panels(Display):
+    """A picture of several panels. ``ax_`` is the array of their axes."""
+
+    panel: ClassVar[tuple[float, float]] = (1.6, 1.6)  # of each, in inches, in a new figure
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or array of them, optional
+            One Axes is divided into panels; an array has one for each. By default new ones, in a
+            figure of their own.
+
+        Returns
+        -------
+        self
+        """
+        plt = optional("matplotlib.pyplot", "plot")
+        rows, columns = self._shape()
+        with plt.rc_context(STYLE):
+            if ax is None:
+                figure = plt.figure(figsize=self._figure_size(), layout="constrained")
+                axes = figure.subplots(rows, columns, squeeze=False)
+            elif isinstance(ax, np.ndarray) or (isinstance(ax, Sequence) and len(ax)):
+                axes = self._given(np.asarray(ax, dtype=object), rows, columns)
+            else:
+                axes = _divided(ax, rows, columns)
+            self.ax_, self.figure_ = axes, axes[0, 0].figure
+            self._draw(axes)
+        return self
+
+    @abstractmethod
+    def _shape(self) -> tuple[int, int]:
+        """Return how many rows and columns of panels there are."""
+
+    def _figure_size(self) -> tuple[float, float]:
+        (rows, columns), (width, height) = self._shape(), self.panel
+        return columns * width, rows * height
+
+    def _given(self, axes: NDArray, rows: int, columns: int) -> NDArray:
+        if axes.size != rows * columns:
+            raise ValueError(
+                f"ax has {axes.size} axes, and {type(self).__name__} draws {rows} x {columns} "
+                f"panels. Make them with plt.subplots({rows}, {columns}), or give one Axes."
+            )
+        return axes.reshape(rows, columns)
+
+
+def _divided(ax: Any, rows: int, columns: int) -> NDArray:
+    """Return panels in the place of one Axes."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        raise ValueError("ax is no subplot, and cannot be divided. Give an array of axes instead.")
+    ax.set_axis_off()
+    grid = spec.subgridspec(rows, columns)
+    panels = [[ax.figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(rows)]
+    return np.array(panels, dtype=object)
+
+
+def label(name: object, most: int = LONGEST) -> str:
+    """Return a name as matplotlib can show it: on one line, not too long, and never as mathematics.
+
+    A name that begins with an underscore would be left out of legends.
+    """
+    text = short(clean(name), most).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
