@@ -12,7 +12,6 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 import eigenlens
-import eigenlens.measure.compare
 from eigenlens import PCA, compare
 from eigenlens._register import KINDS, classes
 from eigenlens.measure.comparison import COLUMNS
@@ -40,22 +39,6 @@ class Odd(TransformerMixin, BaseEstimator):
 @pytest.fixture(scope="module")
 def wine():
     return load_wine(return_X_y=True)
-
-
-class Here:
-    """Calls functions in this process: one beside it takes seconds to start."""
-
-    def call(self, function, *args, seconds):
-        return function(*args)
-
-    def end(self):
-        pass
-
-
-@pytest.fixture
-def here(monkeypatch):
-    """Fit in this process, for tests of what comes out of a fit."""
-    monkeypatch.setattr(eigenlens.measure.compare, "Aside", Here)
 
 
 @pytest.fixture(scope="module")
