@@ -14,9 +14,18 @@ from ..ops.distances import Dense, Sparse
 from ..ops.neighbours import Neighbours
 from ..ops.units import in_units, powers_of_two, unit_of
 
-__all__ = ["near_each_other", "near_new"]
+__all__ = ["near_each_other", "near_new", "tidy"]
 
 ENTRIES = 1 << 21  # of rows and their neighbours, looked at side by side
+
+
+def tidy(X: Any) -> Any:
+    """Return a sparse X by its rows, with each entry once; the X that is given is left alone."""
+    if not sparse.issparse(X):
+        return X
+    rows = X.tocsr(copy=not X.has_canonical_format)
+    rows.sum_duplicates()
+    return rows
 
 
 def near_each_other(

@@ -31,6 +31,7 @@ from ..solvers import isomap as isomap_solver
 from ..solvers.isomap import Embedding, Triangulation
 from ..solvers.kernel import Expansion, choose_solver
 from ..solvers.solution import Monitor
+from ._near import tidy
 from ._nearby import nearby
 from ._pieces import bridges, fewest_neighbours, in_brief, smallest_radius
 from .kernel_pca import TOL, KernelPCA
@@ -229,15 +230,9 @@ class Isomap(Estimator):
             check_is_fitted(X)
             X = X._fit_X
         rows = super()._check(X, reset=reset, whole=whole, **rules)
-        if not sparse.issparse(rows):
-            return rows
-        rows = rows.tocsr()
-        if self.metric == "precomputed":
-            return sort_graph_by_row_values(rows, copy=True, warn_when_not_sorted=False)
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+        if sparse.issparse(rows) and self.metric == "precomputed":
+            return sort_graph_by_row_values(rows.tocsr(), copy=True, warn_when_not_sorted=False)
+        return tidy(rows)
 
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor

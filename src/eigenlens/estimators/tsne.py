@@ -21,7 +21,7 @@ from ..ops.units import in_units
 from ..solvers.affinities import conditional, joint
 from ..solvers.embedding import Embedding, Schedule, descend, divergence, place
 from ..solvers.solution import Monitor, Solution
-from ._near import near_each_other, near_new
+from ._near import near_each_other, near_new, tidy
 from ._tsne_engines import ENGINES, choose_engine, forces_of, intelex
 from .pca import PCA
 
@@ -362,7 +362,7 @@ class TSNE(Estimator):
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)
         if self.metric != "precomputed":
-            self.X_fit_ = _tidy(X.copy())
+            self.X_fit_ = tidy(X.copy())
 
     def _asked_to_converge(self) -> bool:
         return False  # it is run for a number of iterations, as everywhere
@@ -381,7 +381,7 @@ class TSNE(Estimator):
             A row that was in the fit gets the place that it has (of rows that are the same, that of
             one of them); places of others do not depend on which rows are beside them.
         """
-        rows = _tidy(self._fitted(X))
+        rows = tidy(self._fitted(X))
         if self.metric == "precomputed" and sparse.issparse(rows):
             raise TypeError(
                 "X is sparse, and new rows are placed by their distances to all rows of the fit. "
@@ -420,12 +420,3 @@ def _same(A: Any, B: Any) -> NDArray:
         return np.asarray((A == B).all(axis=1))
     apart = abs(sparse.csr_array(A) - sparse.csr_array(B))
     return np.asarray(apart.sum(axis=1)).ravel() == 0
-
-
-def _tidy(X: Any) -> Any:
-    """Return a sparse X by its rows, with each entry once; the X that is given is left alone."""
-    if not sparse.issparse(X):
-        return X
-    rows = X.tocsr(copy=not X.has_canonical_format)
-    rows.sum_duplicates()
-    return rows
