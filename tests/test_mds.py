@@ -587,7 +587,7 @@ def test_the_lower_of_two_ends_counts():
     def stress(y, t):
         return ((t - np.abs(y - P[0])) ** 2).sum()
 
-    lower = 0
+    lower = np.zeros(2)
     for t, y, found in zip(T, Y[:, 0], value, strict=True):
         assert_allclose(found, stress(y, t), rtol=1e-10)
         ends = []
@@ -597,9 +597,9 @@ def test_the_lower_of_two_ends_counts():
             for _ in range(200):  # majorisation: it ends where the signs no longer change
                 z = np.mean(P[0] + t * np.sign(z - P[0]))
             ends.append(stress(z, t))
-        lower += ends[0] < ends[1] * (1 - 1e-6)
-        assert found <= ends[0] * (1 + 1e-9)
-    assert lower > 10
+        lower += np.array(ends) < (1 - 1e-6) * np.array(ends)[::-1]
+        assert found <= min(ends) * (1 + 1e-9)
+    assert (lower > 10).all()  # either start is the better one at times
 
 
 def test_new_points_have_the_lowest_stress_of_their_own():
