@@ -82,6 +82,7 @@ def test_every_method_has_a_row_with_what_can_be_said(found):
         assert row.seconds > 0
         for share in (row.trustworthiness, row.continuity, row.knn_accuracy, row.stability):
             assert 0.5 < share <= 1
+        assert row.stability < 1 - 1e-9  # it is of a fit to fewer rows
         assert np.isfinite(row.silhouette)
     assert found["PCA"].sparsity == 0
     assert found["SparsePCA"].sparsity > 0
@@ -94,7 +95,7 @@ def test_every_method_has_a_row_with_what_can_be_said(found):
     assert found["NMF"].certificate
 
 
-def test_the_error_is_of_rows_that_no_fit_saw(wine):
+def test_the_error_is_of_rows_that_no_fit_saw(wine, here):
     X = wine[0]
     row = compare(X, ["PCA"], 3, random_state=5)["PCA"]
     order = np.random.default_rng(5).permutation(len(X))
@@ -107,13 +108,13 @@ def test_the_error_is_of_rows_that_no_fit_saw(wine):
     assert row.reconstruction_error == pytest.approx(expected)
 
 
-def test_a_rule_settles_the_number_for_all(wine):
+def test_a_rule_settles_the_number_for_all(wine, here):
     rows = compare(wine[0], ["PCA", "FastICA"], "parallel").rows
     assert rows[0].n_components == rows[1].n_components > 1
     assert rows[1].why == "PCA with n_components='parallel'"
 
 
-def test_the_same_seed_gives_the_same(wine):
+def test_the_same_seed_gives_the_same(wine, here):
     one, two = (compare(wine[0], ["NMF"], 3, wine[1], random_state=7)["NMF"] for _ in range(2))
     for name in set(COLUMNS) - {"seconds", "megabytes"}:
         np.testing.assert_equal(getattr(one, name), getattr(two, name))
@@ -169,16 +170,45 @@ def test_no_time_at_all(wine):
     assert [row.error.split(".")[0] for row in found.rows] == ["The time was used up"] * 2
 
 
-def test_a_target_is_asked_for(wine):
-    row = compare(wine[0], ["LinearDiscriminantAnalysis"], 2).rows[0]
-    assert (
-        row.error == "LinearDiscriminantAnalysis learns from a target, and there is none. Give one."
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "learns from a target, and there is none. Give one."),
+        (np.zeros(178), "tells classes apart, and there is one, 0.0. Give a target with two"),
+        (np.arange(178) / 7, "learns from classes, and the target has numbers that are none. Cut"),
+    ],
+)
+def test_a_target_of_classes_is_asked_for(wine, here, y, message):
+    row = compare(wine[0], ["LinearDiscriminantAnalysis"], 2, y).rows[0]
+    assert row.error.startswith(f"LinearDiscriminantAnalysis {message}")
+
+
+def test_a_target_of_words_in_a_column(wine, here):
+    words = np.array(["red", "white", "rose"])[wine[1]]
+    number, word = (
+        compare(wine[0], ["LinearDiscriminantAnalysis"], 2, y).rows[0] for y in (wine[1], words)
     )
-    one = compare(wine[0], ["LinearDiscriminantAnalysis"], 2, np.zeros(len(wine[0]))).rows[0]
-    assert "class" in one.error
+    assert word.knn_accuracy == number.knn_accuracy > 0.9
+    assert word.silhouette == pytest.approx(number.silhouette)
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        compare(wine[0], "PCA", 2, np.c_[words, words])
 
 
-def test_holes_are_filled_for_those_that_take_none(wine):
+@pytest.mark.parametrize("hole", [None, np.nan])
+def test_a_target_with_holes_is_refused(wine, hole):
+    y = np.array(["a", "b"] * 89, dtype=object)
+    y[[3, 5]] = hole
+    with pytest.raises(ValueError, match=r"y is missing in 2 rows, row 3 for one. Leave"):
+        compare(wine[0], "PCA", 2, y)
+
+
+def test_few_rows_have_few_neighbours(wine, here):
+    for row in compare(wine[0][::9], ["TSNE", "Isomap", "PCA"], 2, wine[1][::9]).rows:
+        assert not row.error
+        assert row.trustworthiness > 0.5
+
+
+def test_holes_are_filled_for_those_that_take_none(wine, here):
     X = wine[0].copy()
     X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     found = compare(X, ["RobustPCA", "FastICA"], 2, wine[1])
@@ -195,11 +225,17 @@ def test_holes_are_filled_for_those_that_take_none(wine):
         (np.ones((5, 3)), "PCA", "X has 5 rows, too few to hold some out. Give at least 8"),
         (sparse.eye_array(20, format="csr"), "PCA", "X is sparse"),
         (np.ones((20, 3)), "StandardScaler", "is not known"),
+        ([["a", 1.0]] * 20, "PCA", r"X holds text .* a comparison needs numbers. Drop such"),
+        ([[np.nan, i] for i in range(20)], "PCA", "Column 0 of X has no entry but NaN"),
     ],
 )
 def test_wrong_calls(X, methods, message):
     with pytest.raises(ValueError, match=message):
         compare(X, methods, 1)
+    with pytest.raises(ValueError, match="n_components=0 must be at least 1"):
+        compare(np.eye(20), "PCA", 0)
+    with pytest.raises(ValueError, match="budget='short' must be a number of seconds"):
+        compare(np.eye(20), "PCA", 1, budget="short")
 
 
 def test_a_target_of_another_length(wine):

@@ -8,6 +8,7 @@ import eigenlens
 from eigenlens import PCA, datasets
 from eigenlens._claims import CLAIMS
 from eigenlens.estimators.pca import SOLVERS
+from eigenlens.ops.lanczos import DENSE
 from eigenlens.testing import (
     CHECKS,
     LARGE,
@@ -31,9 +32,8 @@ VARIANTS = [
     PCA(n_components=3, whiten=True),
     PCA(n_components=0.9),
 ]
-ITERATING = [
-    PCA(n_components=3, svd_solver=solver) for solver in ("gram_eigh", "arpack", "randomized")
-]
+ITERATING = [PCA(n_components=3, svd_solver=solver) for solver in ("arpack", "randomized")]
+TALL = (820, 60)  # whose matrix of products between rows is too large for LAPACK on the whole
 STOPPED = [
     PCA(n_components=k, svd_solver="randomized", iterated_power=power, n_oversamples=1)
     for power in (0, 1, 2)
@@ -67,6 +67,12 @@ def test_variant_of_pca_on_wide_tables(estimator, check):
 
 @parametrize(ITERATING, layers=[1, 2], shape=LARGE)
 def test_iteration_of_pca(estimator, check):
+    check(estimator)
+
+
+@parametrize([PCA(n_components=3, svd_solver="gram_eigh")], layers=[1, 2], shape=TALL)
+def test_iteration_on_products_of_rows(estimator, check):
+    assert TALL[0] > 2 * DENSE
     check(estimator)
 
 

@@ -446,6 +446,33 @@ def test_bad_input_is_a_clear_error(params, X, message):
         Isomap(**params).fit(X)
 
 
+@pytest.mark.parametrize("n_landmarks", [None, 20])
+def test_units_of_the_table_do_not_matter(n_landmarks):
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    asked = {"n_neighbors": 8, "n_landmarks": n_landmarks, "random_state": 0}
+    plain = Isomap(**asked).fit(X)
+    for power in (-500, -300, 300, 500):
+        unit = 2.0**power
+        model = Isomap(**asked).fit(X * unit)
+        assert np.allclose(model.embedding_ / unit, plain.embedding_, atol=1e-12)
+        assert model.residual_variance_ == pytest.approx(plain.residual_variance_, rel=1e-9)
+        error = model.reconstruction_error() / unit / unit
+        assert error == pytest.approx(plain.reconstruction_error(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(1e-160, "f8"), (1e-300, "f8"), (1e-25, "f4")])
+def test_tables_whose_squares_vanish_are_refused(size, dtype):
+    X = (size * np.random.default_rng(0).normal(size=(20, 3))).astype(dtype)
+    with pytest.raises(ValueError, match=r"their squares vanish in .* Multiply X by a constant"):
+        Isomap().fit(X)
+
+
+def test_tables_whose_squares_overflow_are_refused():
+    X = 1e160 * np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match=r"squares overflow float64. Divide X by a constant"):
+        Isomap().fit(X)
+
+
 def test_new_row_without_neighbours():
     model = Isomap(n_neighbors=None, radius=10.0).fit(D[:, :2])
     with pytest.raises(ValueError, match=r"Row 1 of X has no neighbour within radius=10\.0"):

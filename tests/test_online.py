@@ -151,15 +151,15 @@ def test_planted_atoms_are_found():
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 def test_objective_is_below_that_of_the_peer(alpha):
     """From the same atoms, after as many epochs."""
-    X = load_digits().data[:600] / 16
-    start = np.random.default_rng(0).normal(size=(30, 64))
+    X = load_digits().data[:300] / 16
+    start = np.random.default_rng(0).normal(size=(15, 64))
     start /= np.linalg.norm(start, axis=1, keepdims=True)
     same = {
-        "alpha": alpha, "max_iter": 6, "batch_size": 100, "dict_init": start, "random_state": 0,
+        "alpha": alpha, "max_iter": 6, "batch_size": 50, "dict_init": start, "random_state": 0,
         "tol": 0.0, "max_no_improvement": None,
     }  # fmt: skip
-    ours = MiniBatchDictionaryLearning(30, **same).fit(X)
-    peer = decomposition.MiniBatchDictionaryLearning(30, **(same | {"dict_init": start.copy()}))
+    ours = MiniBatchDictionaryLearning(15, **same).fit(X)
+    peer = decomposition.MiniBatchDictionaryLearning(15, **(same | {"dict_init": start.copy()}))
     theirs = peer.fit(X).components_
     assert objective(X, ours.components_, alpha) < objective(X, theirs, alpha)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import linalg, sparse
 
 from eigenlens.ops import centred, scatter
 from eigenlens.ops.graded import graded_pairs, is_graded
-from eigenlens.ops.lanczos import lanczos, leading, whole
+from eigenlens.ops.lanczos import lanczos, leading, top_pairs, whole
 from eigenlens.ops.signs import fix_signs
 from eigenlens.testing.exact import exact_variances
 
@@ -273,3 +273,18 @@ def test_the_largest_entry_is_positive_and_the_first_of_equals_decides():
     np.testing.assert_array_equal(np.sign(fixed[:, :2]), [[-1, 1], [1, -1], [1, -1]])
     np.testing.assert_array_equal(fix_signs(-V), fixed)
     assert fix_signs(np.empty((0, 3))).shape == (0, 3)
+
+
+def test_all_pairs_that_are_asked_for_come_though_lapack_loses_some(monkeypatch):
+    M = np.diag([3.0, 2, 2, 2, 1])
+    right = linalg.eigh
+
+    def loses(M, subset_by_index, check_finite):
+        return right(M, subset_by_index=(subset_by_index[1],) * 2)
+
+    for eigh in (right, loses):
+        monkeypatch.setattr("eigenlens.ops.lanczos.linalg.eigh", eigh)
+        values, V = top_pairs(M, 3)
+        np.testing.assert_allclose(values, [3, 2, 2])
+        np.testing.assert_allclose(M @ V, V * values, atol=1e-12)
+        np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)

@@ -351,6 +351,7 @@ def test_metrics(metric):
     model = TSNE(perplexity=8, metric=metric, max_iter=300, random_state=0).fit(X)
     labels = KNeighborsClassifier(3).fit(model.embedding_, y).predict(model.transform(X + 0.1))
     assert (labels == y).all()
+    assert np.array_equal(model.transform(X), model.embedding_)
 
 
 def test_precomputed_distances_are_as_good_as_rows():
@@ -430,6 +431,36 @@ def test_fewer_columns_than_dimensions():
     assert np.isfinite(model.embedding_).all()
 
 
+@pytest.mark.parametrize("power", [-1000, -530, 530, 1000])
+def test_units_of_the_table_do_not_matter(power):
+    X, _ = blobs(10)
+    unit = 2.0**power
+    options = {"perplexity": 5, "max_iter": 250, "random_state": 0}
+    for table in (X, sparse.csr_array(X)):
+        model, scaled = TSNE(**options).fit(table), TSNE(**options).fit(table * unit)
+        assert np.array_equal(model.embedding_, scaled.embedding_)
+        new = table[:5] * 1.01
+        assert np.array_equal(model.transform(new), scaled.transform(new * unit))
+    D, given = cdist(X, X), options | {"metric": "precomputed", "init": "random"}
+    model, scaled = TSNE(**given).fit(D), TSNE(**given).fit(D * unit)
+    assert np.array_equal(model.embedding_, scaled.embedding_)
+    assert np.array_equal(model.transform(D[:5] + 0.1), scaled.transform((D[:5] + 0.1) * unit))
+
+
+def test_rows_that_are_all_the_same_start_at_random():
+    for table in (np.ones((20, 3)), sparse.csr_array(np.ones((20, 3)))):
+        found = TSNE(perplexity=5, max_iter=250, random_state=0).fit_transform(table)
+        assert np.isfinite(found).all()
+        assert len(np.unique(found, axis=0)) == 20
+
+
+def test_sparse_rows_of_the_fit_are_known():
+    X, _ = blobs(10)
+    X = sparse.csr_array(np.maximum(X, 0))
+    model = TSNE(perplexity=5, max_iter=250, metric="cosine", random_state=0).fit(X)
+    assert np.array_equal(model.transform(X), model.embedding_)
+
+
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "openTSNE", None)
     monkeypatch.delitem(sys.modules, "openTSNE.tsne", raising=False)
@@ -458,6 +489,7 @@ def test_parameters_and_attributes_of_scikit_learn():
         ({"perplexity": 45}, r"perplexity \(45\) must be less than n_samples \(45\)"),
         ({"init": np.zeros((3, 2))}, r"init has shape \(3, 2\).*\(45, 2\)"),
         ({"init": np.full((45, 2), np.nan)}, "init contains NaN"),
+        ({"init": np.full((45, 2), 1e6)}, "do not feel each other"),
         ({"n_components": 4}, "method='exact'"),
         ({"metric": "nonsense"}, "The 'metric' parameter"),
         ({"metric": "precomputed"}, "init='random'"),
@@ -482,10 +514,14 @@ def test_bad_tables_are_refused():
     with pytest.raises(ValueError, match="contains NaN"):
         model.fit(holed)
     with pytest.raises(ValueError, match="overflow"):
-        model.fit(X * 1e200)
+        model.fit(X * 5e306)
     D = cdist(X, X)
-    D[0, 1] = -1
     given = TSNE(perplexity=8, metric="precomputed", init="random")
+    with pytest.raises(ValueError, match="not symmetric"):
+        given.fit(D + np.triu(D))
+    with pytest.raises(TypeError, match="dense array"):
+        given.set_params(max_iter=250).fit(D).transform(sparse.csr_array(D))
+    D[0, 1] = -1
     with pytest.raises(ValueError, match="positive distances"):
         given.fit(D)
     with pytest.raises(TypeError, match="dense matrix"):

@@ -27,7 +27,7 @@ from .ops.signs import fix_signs
 from .ops.weights import weighted_rows
 from .solvers.solution import Monitor, Solution
 
-__all__ = ["Estimator", "fitting"]
+__all__ = ["Estimator", "fitting", "refuse_text"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -46,6 +46,15 @@ def all_or_nothing(fit: Method) -> Method:
             raise
 
     return guarded  # type: ignore[return-value]
+
+
+def refuse_text(error: ValueError, who: str) -> None:
+    """Say what to do where an error of numpy's tells that a table holds text."""
+    if "could not convert string" in str(error):
+        raise ValueError(
+            f"X holds text ({error}), and {who} needs numbers. Drop such columns, or encode them, "
+            "for example with sklearn.preprocessing.OneHotEncoder."
+        ) from None
 
 
 def fitting(method: Method) -> Method:
@@ -159,12 +168,8 @@ class Estimator(
         try:
             return validate_data(self, X, reset=reset, **rules)
         except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            raise ValueError(
-                f"X holds text ({error}), and {type(self).__name__} needs numbers. Drop such "
-                "columns, or encode them, for example with sklearn.preprocessing.OneHotEncoder."
-            ) from None
+            refuse_text(error, type(self).__name__)
+            raise
 
     def _check_blocks(self, blocks: Blocks, reset: bool, whole: bool, rules: Any) -> Any:
         """Do what `_check` says for a table in blocks, whose columns go by their names."""

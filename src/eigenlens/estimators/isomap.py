@@ -31,6 +31,7 @@ from ..solvers import isomap as isomap_solver
 from ..solvers.isomap import Embedding, Triangulation
 from ..solvers.kernel import Expansion, choose_solver
 from ..solvers.solution import Monitor
+from ._near import tidy
 from ._nearby import nearby
 from ._pieces import bridges, fewest_neighbours, in_brief, smallest_radius
 from .kernel_pca import TOL, KernelPCA
@@ -229,15 +230,9 @@ class Isomap(Estimator):
             check_is_fitted(X)
             X = X._fit_X
         rows = super()._check(X, reset=reset, whole=whole, **rules)
-        if not sparse.issparse(rows):
-            return rows
-        rows = rows.tocsr()
-        if self.metric == "precomputed":
-            return sort_graph_by_row_values(rows, copy=True, warn_when_not_sorted=False)
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows
+        if sparse.issparse(rows) and self.metric == "precomputed":
+            return sort_graph_by_row_values(rows.tocsr(), copy=True, warn_when_not_sorted=False)
+        return tidy(rows)
 
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
@@ -281,6 +276,11 @@ class Isomap(Estimator):
         total = values.sum(dtype=np.float64)
         if not (np.isfinite(total) or (np.isnan(total) and self._takes_nan)):
             raise NonFiniteError
+        wide = float(np.fmax.reduce(values, axis=None, initial=0.0))
+        wide -= float(np.fmin.reduce(values, axis=None, initial=0.0))
+        if not np.isfinite(X.shape[1] * wide * wide):  # a tree would lose neighbours
+            raise NonFiniteError
+        _require_squares(wide, np.dtype(np.float64))
         n = X.shape[0]
         if self.n_neighbors is not None and self.radius is not None:
             raise ValueError(
@@ -323,6 +323,7 @@ class Isomap(Estimator):
         """Return the graph of neighbours, in one piece."""
         X, finder = self.X_fit_, self.nbrs_
         starts, near, lengths = nearby(finder, X)
+        _require_squares(float(lengths.max(initial=0.0)), X.dtype)
         n = X.shape[0]
         graph = Graph.of_edges(n, np.repeat(np.arange(n), np.diff(starts)), near, lengths)
         labels = graph.pieces()
@@ -470,6 +471,15 @@ def _require_distances(X: Any) -> None:
         raise ValueError(
             f"metric='precomputed' takes a square matrix of distances, none below zero. X has "
             f"shape {X.shape} and the least entry {X.data.min(initial=0):.4g}."
+        )
+
+
+def _require_squares(size: float, dtype: np.dtype) -> None:
+    """Raise if distances of that size, and not zero, have squares that are."""
+    if size > 0 and size * size < np.finfo(dtype).tiny:
+        raise ValueError(
+            f"X holds distances of {size:.2g} at most, and their squares vanish in {dtype}. "
+            "Multiply X by a constant first, for example by 1 / np.abs(X).max()."
         )
 
 

@@ -20,15 +20,15 @@ from .._text import count
 from ..ops import threads
 from ..ops.distances import Dense, between, matrix_of, require_distances
 from ..ops.finite import NonFiniteError
-from ..ops.laplacian import pieces_of
+from ..ops.units import in_units
 from ..solvers.classical import from_points
 from ..solvers.mds import Configuration, choose_solver, landmarks, placed, solve
 from ..solvers.solution import Monitor
+from ._pairs import checked_weights, known_pairs, weights_of_new
 
 __all__ = ["MDS"]
 
 NEW = 1 << 22  # distances of new points that are in memory at a time
-ASYMMETRY = 1e-8  # of the largest weight
 FEW = 10  # iterations, which nobody expects to come to an end
 NO_PARAMS: dict[str, Any] = {}
 
@@ -54,7 +54,8 @@ class MDS(Estimator):
         Whether distances count, or only their order. For the order, pairs of dissimilarity zero
         have no part in the regression, and are to be at the same place.
     n_init : int, default=1
-        Random starts, of which the best end is kept.
+        Random starts, of which the best end is kept. Callbacks see the iterations of all starts,
+        one after the other, and may end them all; `objective_history_` has those of the best.
     init : {'classical_mds', 'random'}, default='classical_mds'
         Where to start: at the classical solution, or at random. A start of your own goes to `fit`.
     max_iter : int, default=300
@@ -285,7 +286,7 @@ class MDS(Estimator):
         if self._given:
             require_distances(X)
         start, k = self._start(init, n)
-        W = None if weights is None else _checked_weights(weights, n)
+        W = None if weights is None else checked_weights(weights, n)
         rows = self._landmarks(X, rng)
         if rows is None:
             found, self._kept = self._scale(X, W, start, k, rng, monitor)
@@ -314,7 +315,7 @@ class MDS(Estimator):
     ) -> tuple[Configuration, NDArray]:
         """Return places for rows or distances `X`, and the distances."""
         D = self._distances(X)
-        T, W = self._known(D, W)
+        T, W = known_pairs(D, W)
         init: list[NDArray | None] | int = [start]
         if start is None and self.init == "random":
             init = self.n_init
@@ -336,8 +337,8 @@ class MDS(Estimator):
             monitor=monitor,
         )
         normalized = self._ranks if self.normalized_stress == "auto" else self.normalized_stress
-        shown = found.normalized if normalized else found.stress
-        return replace(found, stress=shown, size=None), D
+        shown = (found.normalized or 0.0) if normalized else found.stress
+        return replace(found, stress=shown, normalized=None), D
 
     def _store(self, solution: Any, X: Any) -> None:
         rows = getattr(self, "landmarks_", None)
@@ -385,12 +386,7 @@ class MDS(Estimator):
                 f"X has a negative entry, {np.fmin.reduce(new, axis=None):.3g}, and distances have "
                 "none. Of similarities s give, for instance, 1 - s."
             )
-        W = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if W is not None and (W.shape != (len(new), len(places)) or not (W >= 0).all()):
-            raise ValueError(
-                f"weights of new points must be nonnegative numbers of shape "
-                f"{(len(new), len(places))}: one for each and each point of the fit."
-            )
+        W = weights_of_new(weights, (len(new), len(places)))
         function = getattr(self, "disparity_", None)
         points = getattr(self, "X_fit_", None)
         return self._places(new, places, points, function, W).astype(new.dtype, copy=False)
@@ -409,10 +405,13 @@ class MDS(Estimator):
             apart = (
                 new[rows] if points is None or self._given else self._distances(new[rows], points)
             )
+            if self._euclidean and not np.isfinite(apart).all():
+                self._explain_non_finite(new)
             T = np.array(apart, dtype=np.float64, order="C")
             if function is not None:
                 at_zero = T == 0
-                T = np.where(np.isnan(T), np.nan, np.interp(T, *function.astype(np.float64)))
+                knots = function.astype(np.float64) if function.size else np.zeros((2, 1))
+                T = np.where(np.isnan(T), np.nan, np.interp(T, *knots))
                 T[at_zero] = 0.0
             mine = None if W is None else W[rows]
             if mine is not None:
@@ -431,7 +430,7 @@ class MDS(Estimator):
     @property
     def _euclidean(self) -> bool:
         """Whether distances are lengths of differences of rows."""
-        return self._metric == "euclidean" and not self.metric_params
+        return self._metric in ("euclidean", "l2") and not self.metric_params
 
     @property
     def _given(self) -> bool:
@@ -490,6 +489,13 @@ class MDS(Estimator):
                     f"n_components={k} is more than the {count(n, 'row')} of X, which fit into "
                     f"{max(n - 1, 1)} dimensions. Ask for fewer."
                 )
+            if self.n_init != 1 and self.init == "classical_mds":
+                warnings.warn(
+                    f"n_init={self.n_init} starts are asked for, and the classical start is one. "
+                    "Take init='random' for several.",
+                    UserWarning,
+                    stacklevel=8,
+                )
             return None, k
         start = check_array(init, dtype=np.float64, input_name="init")
         if len(start) != n:
@@ -518,7 +524,7 @@ class MDS(Estimator):
             )
 
         if self._euclidean:
-            space, everyone = Dense(X), np.arange(n)
+            space, everyone = Dense(in_units(X)), np.arange(n)
 
             def apart(i: int) -> NDArray:
                 return space.pairs(everyone, np.full(n, i))
@@ -550,24 +556,6 @@ class MDS(Estimator):
             )
         return D.astype(X.dtype, copy=False)
 
-    def _known(self, D: NDArray, W: NDArray | None) -> tuple[NDArray, NDArray | None]:
-        """Return distances without holes, and weights that are zero there, if any are needed."""
-        holes = np.isnan(D)
-        if holes.any():
-            back = holes & ~holes.T
-            T = np.where(back, D.T, D)
-            holes &= holes.T
-            T[holes] = 0.0
-            W = np.ones(D.shape) if W is None else W.copy()
-            W[holes] = 0.0
-        elif W is None:
-            return D, None
-        else:
-            T = D
-        np.fill_diagonal(W, 0.0)
-        _require_one_piece(W > 0)
-        return T, W
-
     def _ensure_all_finite(self) -> bool | Literal["allow-nan"]:
         takes_holes = self._metric in ("precomputed", "nan_euclidean") or callable(self._metric)
         return "allow-nan" if self.missing == "ignore" and takes_holes else True
@@ -581,37 +569,3 @@ class MDS(Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
-
-
-def _checked_weights(weights: ArrayLike, n: int) -> NDArray:
-    """Return a copy of the weights of pairs, once they are known to be sound."""
-    W = check_array(weights, dtype=np.float64, copy=True, input_name="weights")
-    if W.shape != (n, n):
-        raise ValueError(
-            f"weights have shape {W.shape}, and {count(n, 'row')} make {n} x {n} pairs. Give the "
-            "symmetric matrix of the weights of all pairs."
-        )
-    if W.min() < 0:
-        raise ValueError(f"weights have a negative entry, {W.min():.3g}. Take zero to leave out.")
-    if np.abs(W - W.T).max() > ASYMMETRY * W.max():
-        raise ValueError(
-            "weights are not symmetric. Give, for instance, (weights + weights.T) / 2."
-        )
-    return W
-
-
-def _require_one_piece(joined: NDArray) -> None:
-    """Raise unless the known pairs join all points."""
-    alone = np.flatnonzero(~joined.any(axis=1))
-    if len(alone) and len(joined) > 1:
-        raise ValueError(
-            f"Row {alone[0]} of X has no known distance to any other ({len(alone)} in all), and no "
-            "place can be found for it. Leave it out."
-        )
-    sizes = np.bincount(pieces_of(joined))
-    if len(sizes) > 1:
-        raise ValueError(
-            f"The pairs that are known leave the points in {len(sizes)} pieces, of "
-            f"{', '.join(map(str, sorted(sizes.tolist(), reverse=True)[:5]))} points, and nothing "
-            "tells how far these are apart. Scale each by itself, or give a distance between them."
-        )

@@ -142,6 +142,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
 
     kind = "sparse"
     claims = frozenset({"bounded"})
+    exemplar: ClassVar[dict[str, Any]] = {"n_components": 4}  # as many as columns take longer
 
     _remedy = "Raise max_iter, tol or max_no_improvement."
 

@@ -15,11 +15,13 @@ from sklearn.utils import check_array
 
 from .._base import Estimator
 from .._compat import Interval, StrOptions
+from ..ops.distances import require_distances
 from ..ops.finite import require_finite
+from ..ops.units import in_units
 from ..solvers.affinities import conditional, joint
 from ..solvers.embedding import Embedding, Schedule, descend, divergence, place
 from ..solvers.solution import Monitor, Solution
-from ._near import near_each_other, near_new
+from ._near import near_each_other, near_new, tidy
 from ._tsne_engines import ENGINES, choose_engine, forces_of, intelex
 from .pca import PCA
 
@@ -27,6 +29,7 @@ __all__ = ["TSNE"]
 
 START = 1e-4  # standard deviation of the first column of places, at first
 LOCAL = 5.0  # perplexity of new rows, which look at fewer neighbours
+FARTHEST = 1e5  # of a place that is given from zero: beyond, no place feels another
 JUDGED = 50_000  # rows up to which the divergence is that over all pairs
 
 
@@ -271,12 +274,11 @@ class TSNE(Estimator):
         if not isinstance(self.init, str):
             return self._given(shape)
         start = START * rng.standard_normal(shape)
-        if self.init == "pca":
+        if self.init == "pca" and _varies(X):
             k = min(shape[1], *X.shape)
             # rounding in single precision would depend on how X is stored
-            scores = PCA(k, random_state=0).fit_transform(X.astype(np.float64))
-            if spread := scores[:, 0].std():
-                start[:, :k] = START * scores / spread
+            scores = PCA(k, random_state=0).fit_transform(in_units(X).astype(np.float64))
+            start[:, :k] = START * scores / scores[:, 0].std()
         return start.astype(np.float32)
 
     def _given(self, shape: tuple[int, int]) -> NDArray:
@@ -287,6 +289,11 @@ class TSNE(Estimator):
             raise ValueError(
                 f"init has shape {given.shape}, and places of {shape[0]} rows in n_components="
                 f"{shape[1]} dimensions have shape {shape}. Give such an array, or init='pca'."
+            )
+        if np.abs(given).max() > FARTHEST:
+            raise ValueError(
+                f"init has a place {np.abs(given).max():.2g} away from zero, and places so far "
+                "apart do not feel each other. Give smaller ones, such as 1e-4 * init / init.std()."
             )
         return given
 
@@ -323,7 +330,9 @@ class TSNE(Estimator):
                 "Negative values in data passed to TSNE.fit(). With metric='precomputed', X should "
                 "contain positive distances."
             )
-        if self.method == "exact" and sparse.issparse(X):
+        if not sparse.issparse(X):
+            require_distances(X)
+        elif self.method == "exact":
             raise TypeError(
                 "method='exact' needs all distances, and a sparse X has those to the nearest only. "
                 "Give a dense matrix, or take method='barnes_hut'."
@@ -353,7 +362,7 @@ class TSNE(Estimator):
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)
         if self.metric != "precomputed":
-            self.X_fit_ = _tidy(X.copy())
+            self.X_fit_ = tidy(X.copy())
 
     def _asked_to_converge(self) -> bool:
         return False  # it is run for a number of iterations, as everywhere
@@ -369,16 +378,23 @@ class TSNE(Estimator):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            A row that was in the fit gets the place that it has; places of others do not depend on
-            which rows are beside them.
+            A row that was in the fit gets the place that it has (of rows that are the same, that of
+            one of them); places of others do not depend on which rows are beside them.
         """
-        rows = _tidy(self._fitted(X))
+        rows = tidy(self._fitted(X))
+        if self.metric == "precomputed" and sparse.issparse(rows):
+            raise TypeError(
+                "X is sparse, and new rows are placed by their distances to all rows of the fit. "
+                "Give these as a dense array."
+            )
         perplexity = min(LOCAL, self.perplexity)
         k = min(len(self.embedding_), int(3 * perplexity + 1))
         fitted = getattr(self, "X_fit_", None)
         nearest, squares = near_new(rows, fitted, k, self.metric, self.metric_params)
         places = place(nearest, conditional(squares, perplexity), self.embedding_, self._nu)
         known = squares[:, 0] == 0
+        if fitted is not None:  # some metrics put a row at a small distance from itself
+            known |= _same(rows, fitted[nearest[:, 0]])
         places[known] = self.embedding_[nearest[known, 0]]
         return places.astype(rows.dtype)
 
@@ -393,10 +409,14 @@ class TSNE(Estimator):
         return tags
 
 
-def _tidy(X: Any) -> Any:
-    """Return a sparse X by its rows, with each entry once; the X that is given is left alone."""
-    if not sparse.issparse(X):
-        return X
-    rows = X.tocsr(copy=not X.has_canonical_format)
-    rows.sum_duplicates()
-    return rows
+def _varies(X: Any) -> bool:
+    """Whether any column has more than one value."""
+    return bool((X.max(axis=0) - X.min(axis=0)).max() > 0)
+
+
+def _same(A: Any, B: Any) -> NDArray:
+    """Return which rows of both are equal."""
+    if not sparse.issparse(A) and not sparse.issparse(B):
+        return np.asarray((A == B).all(axis=1))
+    apart = abs(sparse.csr_array(A) - sparse.csr_array(B))
+    return np.asarray(apart.sum(axis=1)).ravel() == 0

@@ -9,14 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from .._base import refuse_text
 from .._register import fittable
 from .._text import count, short
 from ..data.blocks import Blocks
@@ -83,6 +85,10 @@ def compare(
     True
     """
     start = time.perf_counter()
+    if not isinstance(budget, Real):
+        raise ValueError(
+            f"budget={budget!r} must be a number of seconds, for all methods together."
+        )
     models = _models(methods)
     task = _prepared(X, n_components, y, scale, random_state)
     rows = _Rows(task, start + budget)
@@ -104,20 +110,25 @@ def _prepared(X: Any, n_components: Any, y: Any, scale: str, random_state: Any) 
             "memory, or fit PCA, TruncatedSVD or NMF to it one by one."
         )
     X = X.read() if isinstance(X, Blocks) else X
-    X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    try:
+        X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    except ValueError as error:
+        refuse_text(error, "a comparison")
+        raise
     if len(X) < LEAST_ROWS:
         raise ValueError(
             f"X has {count(len(X), 'row')}, too few to hold some out. Give at least {LEAST_ROWS}."
         )
-    if y is not None:
-        y = np.asarray(y)
-        check_consistent_length(X, y)
+    if isinstance(n_components, Integral) and n_components < 1:
+        raise ValueError(f"n_components={n_components} must be at least 1, or a rule of PCA.")
+    y = None if y is None else _target(y, X)
     rng = np.random.default_rng(random_state)
     order, held = rng.permutation(len(X)), max(2, int(HELD_OUT * len(X)))
     test, train = np.sort(order[:held]), np.sort(order[held:])
     scaler = scaler_of(scale)
     if scaler is not None:
-        scaler.fit(X[train])
+        with np.errstate(invalid="ignore"):  # of a column without an entry, which is told below
+            scaler.fit(X[train])
         X = np.asarray(scaler.transform(X))
     seed = int(rng.integers(2**31))
     holes = bool(np.isnan(X).any())
@@ -133,6 +144,19 @@ def _prepared(X: Any, n_components: Any, y: Any, scale: str, random_state: Any) 
         why=why if pca.n_components_ else f"{why} keeps none, and 1 is the least",
         random_state=seed,
     )
+
+
+def _target(y: Any, X: NDArray) -> NDArray:
+    """Return the target as an array with an entry for each row."""
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    holes = [value is None or value != value for value in y.tolist()]
+    if any(holes):
+        raise ValueError(
+            f"y is missing in {count(sum(holes), 'row')}, row {holes.index(True)} for one. Leave "
+            "such rows out of X and y, or name what is missing as a class of its own."
+        )
+    return y
 
 
 def _models(methods: Any) -> list[tuple[str, str, Any]]:

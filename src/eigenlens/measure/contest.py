@@ -93,7 +93,7 @@ def fit(name: str, method: Any, seconds: float) -> Compared:
     if isinstance(method, Method):
         k, fewer = components_of(method, _task.n_components, _task.target(0))
         why = fewer or _task.why
-        method = made(method, k, _task.random_state)
+        method = made(method, k, _task.random_state, len(_task.tables[0]))
     if hasattr(method, "set_callbacks"):
         method.set_callbacks(_Until(PATIENCE * seconds))
     before = reset_peak()

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
 
 from .._register import Method
 from .._text import clean, short
@@ -21,6 +22,7 @@ from .._text import clean, short
 __all__ = ["LONGEST", "Fit", "components_of", "fit_one", "made"]
 
 LONGEST = 300  # letters of an error or a warning
+NEIGHBOURS = ("perplexity", "n_neighbors")  # parameters that are numbers of neighbours
 PLANE = 2  # components of methods that are for looking at
 RAISED = "It takes nothing below zero, and was fitted to each column less its least value."
 
@@ -65,11 +67,18 @@ def components_of(method: Method, wanted: int, y: NDArray | None) -> tuple[int, 
     return wanted, ""
 
 
-def made(method: Method, n_components: int, random_state: Any) -> Any:
-    """Return an unfitted model of a method, that is to find so many components."""
+def made(method: Method, n_components: int, random_state: Any, n_samples: int | None = None) -> Any:
+    """Return an unfitted model of a method, that is to find so many components.
+
+    Of a table of few rows, no row is asked for more neighbours than a third of them.
+    """
     wanted = {"n_components": n_components, "random_state": random_state}
     kind = method.load()
     taken = inspect.signature(kind).parameters
+    if n_samples is not None:
+        most = max(1, (n_samples - 1) // 3)
+        asked = [name for name in NEIGHBOURS if name in taken and taken[name].default > most]
+        wanted |= dict.fromkeys(asked, most)
     return kind(**{key: value for key, value in wanted.items() if key in taken})
 
 
@@ -98,8 +107,8 @@ def _fit(name: str, model: Any, X: NDArray, y: Any) -> Fit:
         warnings.simplefilter("always")
         start = time.perf_counter()
         try:
-            if model.__sklearn_tags__().target_tags.required and y is None:
-                raise ValueError(f"{name} learns from a target, and there is none. Give one.")
+            if model.__sklearn_tags__().target_tags.required:
+                _require_target(name, model, y)
             model.fit(X) if y is None else model.fit(X, y)
             seconds = time.perf_counter() - start
             scores = _scores(model, X)
@@ -107,6 +116,24 @@ def _fit(name: str, model: Any, X: NDArray, y: Any) -> Fit:
             error = short(clean(str(failure) or type(failure).__name__), LONGEST)
     said = dict.fromkeys(short(clean(warning.message), LONGEST) for warning in caught)
     return Fit(name, model, scores, False, seconds, tuple(said), error)
+
+
+def _require_target(name: str, model: Any, y: Any) -> None:
+    """Raise unless there is a target of the kind that a method learns from."""
+    if y is None:
+        raise ValueError(f"{name} learns from a target, and there is none. Give one.")
+    if model.__sklearn_tags__().estimator_type != "classifier":
+        return
+    if type_of_target(y) not in ("binary", "multiclass"):
+        raise ValueError(
+            f"{name} learns from classes, and the target has numbers that are none. Cut it into "
+            "classes, for example with sklearn.preprocessing.KBinsDiscretizer."
+        )
+    if len(np.unique(y)) < 2:
+        raise ValueError(
+            f"{name} tells classes apart, and there is one, {y[0]!s}. Give a target with two or "
+            "more, or more rows."
+        )
 
 
 def _scores(model: Any, X: NDArray) -> NDArray | None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from . import threads
 from .kernels import Points, Rbf
 from .proximity import sharpen, squares_between, squares_of_pairs
+from .units import in_units, unit_of
 
 __all__ = ["ROWS", "Dense", "Given", "Space", "Sparse", "between", "matrix_of", "require_distances"]
 
@@ -147,15 +148,18 @@ def _sharp(A: Points, B: Points) -> NDArray:
 
 def matrix_of(X: NDArray) -> NDArray:
     """Return the matrix of distances between the rows of `X`, in its dtype, each computed once."""
-    n, spans, origin = len(X), threads.spans(len(X), TILE // 2), _unit.origin(X)
-    points = _unit.ready(X, origin)
+    n, spans, unit = len(X), threads.spans(len(X), TILE // 2), unit_of(X)
+    X = in_units(X)
+    points = _unit.ready(X, _unit.origin(X))
     D = np.empty((n, n), X.dtype)
 
     def rows(s: int) -> None:
         A = points[spans[s]]
         for columns in spans[s:]:
             tile = _sharp(A, points[columns])
-            D[spans[s], columns] = np.sqrt(tile, out=tile)
+            np.sqrt(tile, out=tile)
+            tile *= unit
+            D[spans[s], columns] = tile
             D[columns, spans[s]] = tile.T
 
     threads.run(rows, len(spans))
@@ -163,13 +167,18 @@ def matrix_of(X: NDArray) -> NDArray:
 
 
 def between(X: NDArray, Y: NDArray) -> NDArray:
-    """Return the distances between the rows of `X` and those of `Y`, in float64."""
+    """Return the distances between the rows of `X` and those of `Y`, in float64.
+
+    Those of a row of `X` that is so much larger than `Y` that squares overflow are not finite.
+    """
+    unit, Y = unit_of(Y), in_units(Y)  # of Y alone: a row of X has no part in those of another
     origin = _unit.origin(Y)
     B, spans = _unit.ready(Y, origin), threads.spans(len(X), TILE // 2)
     D = np.empty((len(X), len(Y)))
 
     def rows(s: int) -> None:
-        np.sqrt(_sharp(_unit.ready(X[spans[s]], origin), B), out=D[spans[s]])
+        A = _unit.ready(X[spans[s]].astype(np.float64, copy=False) / unit, origin)
+        np.multiply(np.sqrt(_sharp(A, B)), unit, out=D[spans[s]])
 
     threads.run(rows, len(spans))
     return D

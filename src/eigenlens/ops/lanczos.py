@@ -26,7 +26,7 @@ from scipy import linalg
 
 from . import threads
 
-__all__ = ["Operator", "Pairs", "lanczos", "leading", "whole"]
+__all__ = ["Operator", "Pairs", "lanczos", "leading", "top_pairs", "whole"]
 
 Enough = Callable[[NDArray], int | None]
 """How many pairs are wanted, given the converged eigenvalues in falling order; None for more."""
@@ -112,6 +112,19 @@ def whole(M: NDArray) -> Pairs:
         values, vectors = np.linalg.eigh(M)
     values = values[::-1].clip(min=0.0)
     return Pairs(values, vectors[:, ::-1], np.array([values.sum()]), complete=True)
+
+
+def top_pairs(M: NDArray, k: int, *, check_finite: bool = True) -> tuple[NDArray, NDArray]:
+    """Return the `k` leading eigenvalues of the matrix `M` and their eigenvectors, by LAPACK.
+
+    Its bisection may lose some of a cluster of equal eigenvalues, and say nothing. Then all of them
+    are computed.
+    """
+    n = len(M)
+    values, V = linalg.eigh(M, subset_by_index=(n - k, n - 1), check_finite=check_finite)
+    if len(values) < k:
+        values, V = (part[..., n - k :] for part in np.linalg.eigh(M))
+    return values[::-1], V[:, ::-1]
 
 
 def leading(M: NDArray, k: int | None, *, rng: np.random.Generator, tol: float) -> Pairs:
@@ -302,10 +315,7 @@ class _Basis:
 
     def ritz(self, k: int) -> tuple[NDArray, NDArray]:
         """Return the `k` leading eigenpairs of T."""
-        top = (max(0, self.size - k), self.size - 1)
-        T = self._T[: self.size, : self.size]
-        values, S = linalg.eigh(T, subset_by_index=top, check_finite=False)
-        return values[::-1], S[:, ::-1]
+        return top_pairs(self._T[: self.size, : self.size], min(k, self.size), check_finite=False)
 
     def residuals(self, S: NDArray) -> NDArray:
         """Return ``|A Q s - theta Q s|`` for the columns s of `S`."""

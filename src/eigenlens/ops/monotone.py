@@ -5,7 +5,8 @@ For distances d between places, given dissimilarities t and weights w it finds
     min over f  of  sum w (f - d)^2      with f a function of t that never falls,
 
 by pooling adjacent violators (Barlow, Bartholomew, Bremner, Brunk 1972). Pairs whose t is the same
-get the same f.
+but for rounding get the same f: else the answer would depend on the order that rounding puts them
+in.
 """
 
 from __future__ import annotations
@@ -17,7 +18,25 @@ from . import threads
 from .jit import compiled
 from .stress import Pull, Stress, distances_of_rows
 
-__all__ = ["Monotone", "pooled"]
+__all__ = ["Monotone", "pooled", "tied"]
+
+OF_ALL, OF_EACH = 8.0, 128.0  # roundings of the largest dissimilarity, and of one: no difference
+
+
+@compiled
+def tied(given, most, share, ends):  # type: ignore[no-untyped-def]
+    """Fill `ends` with the ends of groups of numbers in rising order; return how many there are.
+
+    The numbers of a group are above its first by no more than `most`, and that share of it.
+    """
+    count, first = 0, given[0]
+    for p in range(1, len(given)):
+        if given[p] - first > min(most, share * first):
+            ends[count] = p
+            count += 1
+            first = given[p]
+    ends[count] = len(given)
+    return count + 1
 
 
 @compiled
@@ -58,6 +77,16 @@ def pooled(d, weight, order, ends, total, level, mass, last):  # type: ignore[no
     return pools
 
 
+def _groups(given: NDArray) -> NDArray:
+    """Return where groups of dissimilarities end that are the same but for rounding."""
+    ends = np.zeros(max(len(given), 1), np.int64)
+    if not len(given):
+        return ends
+    eps = float(np.finfo(given.dtype).eps)
+    given = given.astype(np.float64, copy=False)
+    return ends[: tied(given, OF_ALL * eps * float(given[-1]), OF_EACH * eps, ends)]
+
+
 class Monotone:
     """Raw stress against the best monotone function of given dissimilarities (Kruskal 1964).
 
@@ -85,7 +114,7 @@ class Monotone:
         given = T.ravel()[flat]
         by_size = np.argsort(given)
         self._order, given = flat[by_size], given[by_size]
-        self._ends = np.append(np.flatnonzero(np.diff(given)) + 1, len(given))
+        self._ends = _groups(given)
         self._groups = given[self._ends - 1] if len(given) else given
         self._W = W
         self._weight = np.empty(0) if W is None else W.ravel()

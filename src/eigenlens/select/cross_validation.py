@@ -25,10 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from ..ops import threads
-from ..ops.lanczos import leading
+from ..ops.lanczos import leading, top_pairs
 from .choice import Choice
 from .factored import Factored, Seed, Table, checked
 
@@ -220,6 +219,4 @@ def _leading(M: NDArray, k: int, rng: np.random.Generator) -> tuple[NDArray, NDA
     if len(M) > FORMED:
         pairs = leading(M, k, rng=rng, tol=1e-6)
         return pairs.values[:k], pairs.vectors[:, :k]
-    top = (len(M) - k, len(M) - 1)
-    values, vectors = linalg.eigh(M, subset_by_index=top, check_finite=False)
-    return values[::-1], vectors[:, ::-1]
+    return top_pairs(M, k, check_finite=False)

@@ -16,6 +16,7 @@ from ..ops.half import Centred
 from ..ops.lanczos import lanczos
 from ..ops.scatter import scatter
 from ..ops.signs import signs_of
+from ..ops.units import in_units, unit_of
 
 __all__ = ["filled", "from_distances", "from_points"]
 
@@ -26,12 +27,13 @@ PIVOTS = 512  # nodes that paths between any two go through
 
 def from_points(X: NDArray, k: int) -> NDArray:
     """Return the scores of PCA of `X` on k components, of shape (k, n); zero beyond its columns."""
+    unit, X = unit_of(X), in_units(X)
     mean, S = scatter(X)
     with threads.blas_for(float(len(S)) ** 3):
         _, V = np.linalg.eigh(S)
     V = V[:, ::-1][:, :k]
     scores = V.T @ (X.astype(np.float64, copy=False) - mean).T
-    scores *= signs_of(scores)[:, None]
+    scores *= unit * signs_of(scores)[:, None]
     return np.concatenate([scores, np.zeros((k - len(scores), len(X)))])
 
 

@@ -259,11 +259,14 @@ def residual_variance(D: NDArray, Z: NDArray, columns: NDArray) -> float:
     a, b = about  # a point is at no distance from itself: m pairs to be taken off again
     d, e, dd, ee, de = d + m * a, e + m * b, dd - m * a * a, ee - m * b * b, de - m * a * b
     count = D.size - m
-    spread = (dd - d * d / count) * (ee - e * e / count) if count else 0.0
-    if not spread > 0:
+    if not count:
         return 1.0
-    together = de - d * e / count
-    return float(np.clip(1 - together * together / spread, 0.0, 1.0))
+    # roots, one by one: the product of two squares is far beyond either
+    spreads = np.sqrt(np.maximum([dd - d * d / count, ee - e * e / count], 0.0))
+    if not spreads.min() > 0:
+        return 1.0
+    r = (de - d * e / count) / spreads[0] / spreads[1]
+    return float(np.clip(1 - r * r, 0.0, 1.0))
 
 
 def kernel_error(D: NDArray, Z: NDArray) -> float:
@@ -273,9 +276,11 @@ def kernel_error(D: NDArray, Z: NDArray) -> float:
     which it keeps little else where the coordinates say all.
     """
     n, spans = len(D), _spans(D)
+    unit = float(np.ldexp(1.0, np.frexp(D.max())[1]))  # fourth powers leave the range of numbers
+    Z = Z.astype(np.float64) / unit
 
     def kernel_rows(s: int) -> NDArray:
-        rows = D[spans[s]].astype(np.float64)
+        rows = np.divide(D[spans[s]], unit, dtype=np.float64)
         return rows * rows * -0.5
 
     means = np.concatenate(threads.run(lambda s: kernel_rows(s).mean(axis=1), len(spans)))
@@ -285,4 +290,4 @@ def kernel_error(D: NDArray, Z: NDArray) -> float:
         rest -= Z[spans[s]] @ Z.T
         return float(np.vdot(rest, rest))
 
-    return float(np.sqrt(sum(threads.run(part, len(spans)))) / n)
+    return float(np.sqrt(sum(threads.run(part, len(spans)))) / n) * unit * unit

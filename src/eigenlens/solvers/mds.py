@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..ops.laplacian import Complete, Laplacian
 from ..ops.monotone import Monotone
 from ..ops.placing import place
 from ..ops.stress import NONE, Stress
+from ..ops.units import in_units, unit_of
 from .classical import filled, from_distances
 from .pair_sgd import SWEEPS, sweeps
 from .smacof import Descent, descend
@@ -24,6 +25,7 @@ FLAT = 1e-6  # of the largest coordinate: a dimension in which a start has nothi
 SPREAD = 1e-2  # by which it is filled
 EXACT = 1e-12  # raw stress over the sum of squares: nothing is left to be found
 ROUNDINGS = 8.0  # of distances and places, that a certificate allows for
+FAR = 20  # powers of two by which the size of a start may be off
 MANY = 500  # points from which sweeps find better minima than descent alone
 BLOCK = 64  # rows that are placed in one piece of work
 
@@ -37,21 +39,16 @@ class Configuration(Solution):
     embedding : ndarray of shape (n, k)
     stress : float
         Raw.
-    size : float
-        Weighted sum of squared distances between places.
+    normalized : float
+        Stress-1 of Kruskal: the root of raw stress over the sum of squared distances.
     disparity : ndarray of shape (2, m) or None
         For ranks: dissimilarities in order, and the distances that stand for them.
     """
 
     embedding: NDArray
     stress: float
-    size: float | None
+    normalized: float | None
     disparity: NDArray | None = None
-
-    @property
-    def normalized(self) -> float:
-        """Stress-1 of Kruskal: the root of raw stress over the sum of squared distances."""
-        return float(np.sqrt(self.stress / self.size)) if self.size else 0.0
 
 
 def choose_solver(n_samples: int, init: str = "classical_mds", max_iter: int = 300) -> str:
@@ -103,6 +100,10 @@ def solve(
         As in :func:`.smacof.descend`; sweeps are counted among the iterations.
     rng : Generator
     """
+    # squares of tiny or huge distances would be lost; ranks have no unit
+    unit, heavy = unit_of(D), 1.0 if W is None else unit_of(W)
+    size = 1.0 if ranks else unit
+    D, W = in_units(D), None if W is None else in_units(W)
     n = len(D)
     objective: Any = Monotone(D, W) if ranks else Stress(D, W)
     metric: Any = Complete(n) if W is None else Laplacian(W)
@@ -111,7 +112,7 @@ def solve(
 
     def watch(raw: float) -> bool:
         nonlocal stopped
-        stopped = monitor(raw)
+        stopped = monitor(raw * heavy * size * size)
         return stopped
 
     for start in [None] * starts if isinstance(starts, int) else starts:
@@ -120,14 +121,28 @@ def solve(
         elif start is None:
             X = _classical(D, W, k, rng)
         else:
-            X = np.ascontiguousarray(start.T, dtype=np.float64)
+            X = np.ascontiguousarray(start.T, dtype=np.float64) / unit
         found = _one(objective, metric, X, D, W, ranks, solver, eps, max_iter, rng, watch)
         if best is None or found.stress < best.stress:
             best = found
         if stopped:
             break
     assert best is not None
-    return best
+    return _in_units(best, unit, size, heavy)
+
+
+def _in_units(found: Configuration, unit: float, size: float, heavy: float) -> Configuration:
+    """Return what was found in units of distances, of places and of weights."""
+    if unit == heavy == 1:
+        return found
+    square, knots = heavy * size * size, found.disparity
+    return replace(
+        found,
+        embedding=found.embedding * size,
+        stress=found.stress * square,
+        objective_history=found.objective_history * square,
+        disparity=None if knots is None else knots * [[unit], [1.0]],
+    )
 
 
 def _classical(D: NDArray, W: NDArray | None, k: int, rng: np.random.Generator) -> NDArray:
@@ -145,6 +160,19 @@ def _classical(D: NDArray, W: NDArray | None, k: int, rng: np.random.Generator) 
     return X
 
 
+def _of_size(X: NDArray, size: float) -> NDArray:
+    """Return a start brought to about the size of what it is to become, if it is far from that.
+
+    The Guttman transform depends on the shape of a start alone, but a step to it is taken as a
+    difference, which would leave rounding of the start and nothing else.
+    """
+    largest = float(np.abs(X).max())
+    if not (largest > 0 and size > 0):
+        return X
+    powers = int(np.frexp(size)[1] - np.frexp(largest)[1])
+    return X if abs(powers) <= FAR else np.ldexp(X, powers)
+
+
 def _one(
     objective: Any,
     metric: Any,
@@ -158,7 +186,7 @@ def _one(
     rng: np.random.Generator,
     monitor: Monitor,
 ) -> Configuration:
-    X = X - X.mean(axis=1, keepdims=True)
+    X = _of_size(X - X.mean(axis=1, keepdims=True), 1.0 if ranks else float(D.max()))
     history: list[float] = []
     stopped = False
     if solver == "sgd":
@@ -185,7 +213,7 @@ def _one(
         solver=solver,
         embedding=np.ascontiguousarray(end.X.T),
         stress=end.raw,
-        size=end.size,
+        normalized=float(np.sqrt(end.raw / end.size)) if end.size else 0.0,
         disparity=objective.function() if ranks else None,
         n_iter=len(history),
         converged=end.converged,
@@ -203,13 +231,15 @@ def placed(T: NDArray, P: NDArray, W: NDArray | None = None) -> NDArray:
     spans = threads.spans(len(T), BLOCK)
     Y, value = np.empty((len(T), P.shape[1])), np.empty(len(T))
     P = np.ascontiguousarray(P.T, dtype=np.float64)
+    unit = unit_of(P)
+    P, T = (P, T) if unit == 1 else (P / unit, T / unit)
 
     def part(s: int) -> None:
         rows = spans[s]
         place(T[rows], NONE if W is None else W[rows], P, Y[rows], value[rows])
 
     threads.run(part, len(spans))
-    return Y
+    return Y * unit
 
 
 def landmarks(apart: Any, n: int, m: int, rng: np.random.Generator) -> NDArray:

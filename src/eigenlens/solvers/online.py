@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops import threads
+from ..ops.lanczos import top_pairs
 from ..ops.lasso import MAX_SWEEPS, REST, lassos, score_columns
 from .solution import Certificate, Monitor, ignore
 
@@ -261,9 +261,9 @@ def leading_atoms(X: NDArray, k: int) -> NDArray:
     d = X.shape[1]
     leading, atoms = min(k, d), np.zeros((k, d))
     with threads.blas_for(float(d) ** 3 + len(X) * float(d) ** 2):
-        values, vectors = scipy.linalg.eigh(X.T @ X, subset_by_index=[d - leading, d - 1])
-    values = np.where(values > d * EPS * values[-1], values, 0.0)
-    atoms[:leading] = (vectors * np.sqrt(values))[:, ::-1].T
+        values, vectors = top_pairs(X.T @ X, leading)
+    values = np.where(values > d * EPS * values[0], values, 0.0)
+    atoms[:leading] = (vectors * np.sqrt(values)).T
     return atoms
 
 

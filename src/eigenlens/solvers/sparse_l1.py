@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from ..ops import threads
+from ..ops.lanczos import top_pairs
 from ..ops.lasso import MAX_SWEEPS, REST, lassos, score_columns
 from .directions import Directions
 from .penalties import GroupLasso, Lasso, Penalty
@@ -253,11 +253,8 @@ class _Descent:
             self.Y[:], self.D[:] = start[0].T, start[1][self.order]
         elif leading := min(k, m, d):
             columns = self.columns if m <= d else self.columns.T
-            n = min(m, d)
-            values, vectors = scipy.linalg.eigh(
-                columns.T @ columns, subset_by_index=[n - leading, n - 1]
-            )
-            values, vectors = np.sqrt(np.maximum(values[::-1], 0.0)), vectors[:, ::-1]
+            values, vectors = top_pairs(columns.T @ columns, leading)
+            values = np.sqrt(np.maximum(values, 0.0))
             others = columns @ (vectors / np.where(values > 0, values, np.inf))
             left, right = (vectors, others) if m <= d else (others, vectors)
             self.Y[:leading], self.D[:, :leading] = (left * values).T, right

@@ -13,7 +13,7 @@ Function = Callable[[Any, Shape], None]
 
 SMALL: Shape = (60, 9)
 WIDE: Shape = (25, 40)
-LARGE: Shape = (900, 420)  # where solvers iterate that take LAPACK for anything smaller
+LARGE: Shape = (450, 420)  # where solvers iterate that take LAPACK for anything smaller
 
 
 @dataclass(frozen=True, slots=True)
