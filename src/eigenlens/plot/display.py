@@ -43,7 +43,6 @@ class Display(ABC):
     """
 
     size: ClassVar[tuple[float, float]] = (6.4, 4.4)  # of a new figure, in inches
-    projection: ClassVar[str | None] = None
 
     ax_: Any
     figure_: Any
@@ -63,16 +62,26 @@ class Display(ABC):
         plt = optional("matplotlib.pyplot", "plot")
         with plt.rc_context(STYLE):
             if ax is None:
-                figure = plt.figure(figsize=self.size, layout="constrained")
+                figure = plt.figure(figsize=self._figure_size(), layout="constrained")
                 ax = figure.add_subplot(projection=self.projection)
-            elif self.projection and ax.name != self.projection:
+            elif (ax.name == "3d") != (self.projection == "3d"):
+                numbers = ("three", "two") if self.projection == "3d" else ("two", "three")
                 raise ValueError(
-                    f"{type(self).__name__} draws in three dimensions, and ax has two. Make it "
-                    f"with plt.subplot(projection={self.projection!r})."
+                    f"{type(self).__name__} draws in {numbers[0]} dimensions, and ax has "
+                    f"{numbers[1]}. Make it with plt.subplot(projection={self.projection!r})."
                 )
             self.ax_, self.figure_ = ax, ax.figure
             self._draw(ax)
         return self
+
+    @property
+    def projection(self) -> str | None:
+        """What kind of axes are needed: ``'3d'``, or None for a plane."""
+        return None
+
+    def _figure_size(self) -> tuple[float, float]:
+        """Return the size of a new figure, in inches; for pictures that grow, of their own."""
+        return self.size
 
     @abstractmethod
     def _draw(self, ax: Any) -> None:
@@ -129,7 +138,9 @@ class Panels(Display):
 
 
 def _divided(ax: Any, rows: int, columns: int) -> NDArray:
-    """Return panels in the place of one Axes."""
+    """Return panels in the place of one Axes, or this itself for one panel."""
+    if rows == columns == 1:
+        return np.array([[ax]], dtype=object)
     spec = ax.get_subplotspec()
     if spec is None:
         raise ValueError("ax is no subplot, and cannot be divided. Give an array of axes instead.")
