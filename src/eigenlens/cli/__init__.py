@@ -12,12 +12,16 @@ from typing import Annotated
 import typer
 
 from ._run import run
+from .compare import compare
 from .demo import demo
+from .denoise import denoise
 from .fit import fit
 from .inspect import inspect
 from .methods import methods
+from .plot import plot
 from .rank import rank
 from .report import report
+from .separate import Separate
 from .transform import inverse, transform
 
 # Plain text instead of typer's panels: a mistake gets three short lines, and help looks the same
@@ -32,8 +36,13 @@ app = typer.Typer(
 )
 app.command()(report)
 app.add_typer(fit, name="fit")
-for command in (transform, inverse, inspect, rank, methods, demo):
+for command in (transform, inverse, inspect, rank, compare):
     app.command()(command)
+app.add_typer(denoise, name="denoise")
+app.command(name="separate", cls=Separate)(lambda: None)
+app.add_typer(plot, name="plot")
+app.command()(methods)
+app.command()(demo)
 
 
 def _version(wanted: bool) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from eigenlens._text import clean
+
+if TYPE_CHECKING:
+    from eigenlens.data.blocks import Blocks
 
 __all__ = [
     "Columns",
@@ -12,23 +18,39 @@ __all__ = [
     "Drop",
     "Encode",
     "Encoding",
+    "Image",
     "Json",
     "Output",
+    "Rows",
     "Scale",
     "Seed",
     "Target",
     "echo_json",
+    "left_out",
     "names_in",
 ]
 
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="A file: csv, tsv, parquet, arrow, npy, npz, mtx; - is standard input."
+        metavar="DATA",
+        help="A file: csv, tsv, parquet, arrow, npy, npz, mtx; - is standard input. Or a folder of "
+        "images of one size, or a video.",
     ),
 ]
 Output = Annotated[
     str | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write.")
+]
+Rows = Annotated[
+    str,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Where to write: csv, tsv, parquet, arrow, npy; - is standard output, as CSV. Rows "
+        "that are images also to a new folder (a name without an ending), mp4 or mkv. In CSV an "
+        "apostrophe stands before names that a spreadsheet would run, such as =1+1.",
+    ),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -70,6 +92,25 @@ Scale = Annotated[
         help="standard, minmax, robust, normalize or none.",
     ),
 ]
+
+
+def _image_shape(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\d+x\d+(x3)?", text.lower()):
+        raise typer.BadParameter(f"{text!r} is no size. Give HxW, such as 8x8, or HxWx3.")
+    return tuple(int(size) for size in text.lower().split("x"))
+
+
+Image = Annotated[
+    str | None,
+    typer.Option(
+        "--image",
+        metavar="HxW",
+        callback=_image_shape,
+        help="Each row is an image of this height and width (HxWx3 in colour).",
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", help="For methods that draw at random.")
 ]
@@ -81,6 +122,12 @@ def echo_json(value: Any) -> None:
     import json
 
     typer.echo(json.dumps(value))
+
+
+def left_out(blocks: Blocks) -> str:
+    """Say which columns of a file are not numbers, and so were left out."""
+    listed = ", ".join(f"{name} ({kind})" for name, kind in blocks.left_out.items())
+    return clean(f"Left out: {listed}") if listed else ""
 
 
 def names_in(values: list[str] | None) -> list[str]:

@@ -46,6 +46,7 @@ def table(
     encode: list[str] | None,
     encoding: str,
     target: str | None = None,
+    image: tuple[int, ...] | None = None,
 ) -> Iterator[tuple[Blocks, Any]]:
     """Yield the columns that the options name, and the target column or None."""
     dropped, encoded = names_in(drop), names_in(encode)
@@ -61,4 +62,4 @@ def table(
             encode=True if encoded == ["all"] else encoded,
             encoding=encoding,
         )
-        yield chosen, classes
+        yield chosen if image is None else chosen.as_images(image), classes

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ._options import Columns, Data, Drop, Encode, Encoding, Json, Scale, Seed, Target, names_in
+from ._options import Columns, Data, Drop, Encode, Encoding, Json, Scale, Seed, Target
 
 __all__ = ["report"]
 
@@ -41,11 +41,7 @@ def report(
     from ._progress import Progress
     from ._tables import table
 
-    known = _methods.by_command()
-    wanted = [_methods.find(name) or name for name in names_in(methods)]
-    for name in wanted:
-        if name not in known:
-            raise typer.BadParameter(_methods.unknown(name))
+    wanted = _methods.named(methods)
     stem = "table" if data == "-" else Path(data).stem
     output = output or f"{stem}-report.html"
     require_savable(output)
@@ -60,7 +56,7 @@ def report(
             target=classes,
             title=stem,
             scale=scale,
-            methods=[known[name].name for name in wanted] or "all",
+            methods=wanted or "all",
             random_state=seed,
             callbacks=[progress],
         )

@@ -21,7 +21,7 @@ from .cells import quoted
 from .errors import DataError
 from .pictures import PICTURES, PictureWriter
 
-__all__ = ["Writer", "named", "require_writable", "writer"]
+__all__ = ["Writer", "named", "require_writable", "write", "writer"]
 
 
 def named(block: NDArray, names: Sequence[str]) -> pa.Table:
@@ -29,33 +29,53 @@ def named(block: NDArray, names: Sequence[str]) -> pa.Table:
     return pa.table([pa.array(np.ascontiguousarray(column)) for column in block.T], names=names)
 
 
+def write(table: Blocks, path: str | PathLike[str], *, signed: bool = False) -> None:
+    r"""Write a table to a file, a block at a time, or pictures if its rows are images.
+
+    Parameters
+    ----------
+    table : Blocks
+    path : str or path
+        A file, by whose ending the format is chosen; a name without an ending is a folder of
+        images, and ``"-"`` is standard output, as CSV.
+    signed : bool, default=False
+        Whether pictures show values on both sides of zero, which is then grey.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import eigenlens
+    >>> from eigenlens.data.writing import write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "petals.csv")
+    ...     _ = path.write_text("length,width\n1.5,0.2\n4.1,1.3\n")
+    ...     table = eigenlens.open(path)
+    ...     write(table.map(lambda rows: 10 * rows), path.with_name("ten.csv"))
+    ...     print(path.with_name("ten.csv").read_text().split())
+    ['"length","width"', '15,2', '41,13']
+    """
+    with writer(path, table, signed=signed) as file:
+        for block in table:
+            file.write(block)
+
+
 def writer(
-    path: str | PathLike[str], like: Blocks, names: Sequence[str], *, signed: bool = False
+    path: str | PathLike[str], like: Blocks, *, signed: bool = False
 ) -> Writer | PictureWriter:
-    """Return what writes rows to `path`: a table, or pictures if `like` has them and `path` can.
+    """Return what writes rows to `path` as `write` does: to be entered, and given blocks.
 
     Parameters
     ----------
     path : str or path
-        A file, by whose ending the format is chosen; a name without an ending is a folder of
-        images.
     like : Blocks
-        The table that the rows were made from, with the size and the names of images.
-    names : sequence of str
-        Of the columns.
+        A table with the names of the columns and, for pictures, their size and names.
     signed : bool, default=False
-        Whether pictures show values on both sides of zero, which is grey.
-
-    Returns
-    -------
-    Writer or PictureWriter
-        To be entered, and given blocks by ``write``.
     """
     require_writable(path, like)
     if _is_picture(path):
         assert like.image_shape is not None
         return PictureWriter(path, like.image_shape, like.row_names, like.frame_rate, signed=signed)
-    return Writer(path, names)
+    return Writer(path, like.names)
 
 
 def require_writable(path: str | PathLike[str], like: Blocks | None = None) -> None:
