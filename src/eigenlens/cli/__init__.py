@@ -7,9 +7,10 @@ wait for the numerical packages.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ._run import run
 from .compare import compare
@@ -24,10 +25,22 @@ from .report import report
 from .separate import Separate
 from .transform import inverse, transform
 
+ORDER = "report fit transform inverse inspect rank compare denoise separate plot methods demo"
+
+
+class Commands(TyperGroup):
+    """The commands, in the order in which a user needs them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return ORDER.split()
+
+
 # Plain text instead of typer's panels: a mistake gets three short lines, and help looks the same
 # in a terminal, in a pipe and in a log.
 app = typer.Typer(
     name="eigenlens",
+    cls=Commands,
     help="PCA and its family, from the shell.",
     no_args_is_help=True,
     add_completion=False,

@@ -145,5 +145,5 @@ def made(
     command.__signature__ = inspect.Signature(list(every.values()))  # type: ignore[attr-defined]
     command.__annotations__ = {key: item.annotation for key, item in every.items()}
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    app.command(name=name, cls=cls, help=help)(command)
+    app.command(name=name, cls=cls, help=help, short_help=help)(command)
     return typer.main.get_command(app)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigenlens._text import clean
+
 from . import _methods
 from ._options import (
     Columns,
@@ -53,18 +55,19 @@ Sheet = Annotated[
 
 HEADS = {
     "n_components": "parts",
-    "reconstruction_error": "error of new rows",
-    "trustworthiness": "trust- worthy",
-    "continuity": "contin- uous",
-    "neighbours_kept": "neigh- bours",
-    "shepard": "dis- tances",
+    "reconstruction_error": "error of\nnew rows",
+    "trustworthiness": "trust-\nworthy",
+    "continuity": "contin-\nuous",
+    "neighbours_kept": "neigh-\nbours",
+    "shepard": "dis-\ntances",
     "stress": "stress",
-    "silhouette": "silhou- ette",
-    "knn_accuracy": "class of new rows",
+    "silhouette": "silhou-\nette",
+    "knn_accuracy": "class of\nnew rows",
     "sparsity": "zeros",
     "stability": "stable",
-    "seconds": "sec- onds",
-    "megabytes": "mega- bytes",
+    "seconds": "sec-\nonds",
+    "megabytes": "mega-\nbytes",
+    "verdict": "certi-\nficate",
 }
 """What is shown of each method, in words that are short enough to stand above its number."""
 
@@ -151,10 +154,11 @@ def _show(found: Comparison, console: Page) -> None:
         console.print()
     if rows:
         console.say(f"{rows[0].n_components} components: {rows[0].why}.")
-        console.say("* the best of a column.")
+    if len(rows) > 1:
+        console.say("* the best of a column")
     for row in found.rows:
-        if row.error:
-            console.say(f"{_methods.command_name(row.method)}: {row.error}")
+        for note in (row.error, *row.warnings):
+            console.say(f"{_methods.command_name(row.method)}: {clean(note)}" if note else "")
     console.say(f"In {found.seconds:.0f} s.")
 
 
@@ -164,7 +168,7 @@ def _pages(rows: list[Compared], numbers: list[str], width: int) -> list[list[st
     pages: list[list[str]] = []
     left = 0
     for name in numbers:
-        cells = [*HEADS[name].split(), *(_text(row, name) + "*" for row in rows)]
+        cells = [*HEADS[name].splitlines(), *(_text(row, name) + "*" for row in rows)]
         wide = max(map(len, cells)) + 2
         if wide > left:
             pages.append([])
@@ -182,11 +186,11 @@ def _sheet(rows: list[Compared], names: list[str]) -> Table:
     sheet = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     sheet.add_column("method", no_wrap=True)
     for name in names:
-        sheet.add_column("\n".join(HEADS[name].split()), justify="right", no_wrap=True)
+        sheet.add_column(HEADS[name], justify="right", no_wrap=True)
     best = {
         name: BETTER[name]([float(text) for row in rows if (text := _text(row, name))])
         for name in names
-        if name in BETTER
+        if name in BETTER and len(rows) > 1
     }
     for row in rows:
         cells = []

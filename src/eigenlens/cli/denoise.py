@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,7 @@ class Ways(Family):
             return typer.main.get_command(app)
         found = _methods.by_command()[name]
         method = found.load()
-        run, about = partial(_by_method, method), f"{found.finds}: the table that is left of it."
+        run, about = partial(_by_method, method), f"{found.finds}."
         own = _methods.options(method)
         return made(name, run, help=about, shared=_shared, own=own, cls=Method)
 
@@ -122,6 +123,8 @@ def _by_method(
     _require_room(output, json)
     if scale == "normalize":
         raise typer.BadParameter("--scale normalize cannot be undone. Take another.")
+    if "preimage" in inspect.signature(method).parameters:
+        values = {"preimage": "auto"} | values  # the way back of a kernel is not found otherwise
     estimator = estimator_of(method, values, seed)
     with table(data, **chosen) as (blocks, _):
         require_writable(output, blocks)

@@ -55,7 +55,8 @@ class Separate(Later):
     """The command, with the options of RobustPCA."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options | {"help": HELP})
+        words = {"help": HELP, "short_help": "Take a table apart: low rank, and errors."}
+        super().__init__(*given, **options | words)
 
     @staticmethod
     def make() -> Any:
