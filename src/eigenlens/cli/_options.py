@@ -10,6 +10,8 @@ import typer
 from eigenlens._text import clean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eigenlens.data.blocks import Blocks
 
 __all__ = [
@@ -25,7 +27,9 @@ __all__ = [
     "Scale",
     "Seed",
     "Target",
+    "as_images",
     "echo_json",
+    "image_shape",
     "left_out",
     "names_in",
 ]
@@ -94,12 +98,10 @@ Scale = Annotated[
 ]
 
 
-def _image_shape(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    if not re.fullmatch(r"\d+x\d+(x3)?", text.lower()):
+def _size(text: str | None) -> str | None:
+    if text is not None and not re.fullmatch(r"[0-9]{1,6}x[0-9]{1,6}(x3)?", text):
         raise typer.BadParameter(f"{text!r} is no size. Give HxW, such as 8x8, or HxWx3.")
-    return tuple(int(size) for size in text.lower().split("x"))
+    return text
 
 
 Image = Annotated[
@@ -107,7 +109,7 @@ Image = Annotated[
     typer.Option(
         "--image",
         metavar="HxW",
-        callback=_image_shape,
+        callback=_size,
         help="Each row is an image of this height and width (HxWx3 in colour).",
     ),
 ]
@@ -128,6 +130,19 @@ def left_out(blocks: Blocks) -> str:
     """Say which columns of a file are not numbers, and so were left out."""
     listed = ", ".join(f"{name} ({kind})" for name, kind in blocks.left_out.items())
     return clean(f"Left out: {listed}") if listed else ""
+
+
+def as_images(blocks: Blocks, image: str | None) -> Blocks:
+    """Return a table whose rows are images of the size that ``--image`` gives."""
+    shape = image_shape(image, blocks.names)
+    return blocks if shape in (None, blocks.image_shape) else blocks.as_images(shape or ())
+
+
+def image_shape(image: str | None, names: Sequence[str] = ()) -> tuple[int, ...] | None:
+    """Return the size that ``--image`` gives, or that names of pixels have."""
+    from eigenlens.data.images import shape_of_names
+
+    return shape_of_names(names) if image is None else tuple(map(int, image.split("x")))
 
 
 def names_in(values: list[str] | None) -> list[str]:

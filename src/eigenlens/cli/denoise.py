@@ -21,6 +21,7 @@ from ._options import (
     Rows,
     Scale,
     Seed,
+    as_images,
     echo_json,
     left_out,
 )
@@ -154,7 +155,7 @@ def _by_model(
     require(fitted, "inverse_transform")
     with file(data) as path:
         blocks = columns_of(eigenlens.open(path, encoding=encoding), fitted)
-        _write(fitted, blocks if image is None else blocks.as_images(image), output, json)  # type: ignore[arg-type]
+        _write(fitted, as_images(blocks, image), output, json)
 
 
 def _require_room(output: str, json: bool) -> None:

@@ -25,7 +25,9 @@ from ._options import (
     Json,
     Seed,
     Target,
+    as_images,
     echo_json,
+    image_shape,
     left_out,
 )
 from .transform import Model
@@ -141,7 +143,7 @@ def _plot(
     model: str | None = None,
     data: str | None = None,
     target: str | None = None,
-    image: tuple[int, ...] | None = None,
+    image: str | None = None,
     row: int = 0,
     seed: int | None = 0,
     **chosen: Any,
@@ -154,10 +156,11 @@ def _plot(
     _require_picture(output, json)
     optional("matplotlib", "plot").use("agg")  # to files alone: no window, no display
     wanted = inspect.signature(draw).parameters
-    given: dict[str, Any] = {"image_shape": image, "random_state": seed}
+    given: dict[str, Any] = {"random_state": seed}
     notes: list[str] = []
     if model is not None:
-        given["estimator"] = eigenlens.load(model)
+        fitted = given["estimator"] = eigenlens.load(model)
+        given["image_shape"] = image_shape(image, list(getattr(fitted, "feature_names_in_", ())))
     if data is not None:
         found, notes = _rows(data, given.get("estimator"), target, image, seed, chosen)
         given |= found
@@ -199,7 +202,7 @@ def _rows(
     data: str,
     model: Any,
     target: str | None,
-    image: tuple[int, ...] | None,
+    image: str | None,
     seed: int | None,
     chosen: dict[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
@@ -215,7 +218,7 @@ def _rows(
         if model is not None and target is not None:
             classes = blocks.column(target)
         blocks = blocks if model is None else columns_of(blocks, model)
-        blocks = blocks if image is None else blocks.as_images(image)
+        blocks = as_images(blocks, image)
         numbers, rows = blocks.sample(MOST_ROWS, np.random.default_rng(seed))
         total = blocks.n_rows
     notes = [left_out(blocks)] if model is None else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ._options import Columns, Data, Drop, Encode, Encoding, Json, Scale, Seed, Target
+from ._options import Columns, Data, Drop, Encode, Encoding, Image, Json, Scale, Seed, Target
 
 __all__ = ["report"]
 
@@ -19,6 +20,10 @@ Only = Annotated[
     list[str] | None,
     typer.Option("--methods", metavar="NAMES", help="Methods to run, separated by commas."),
 ]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", metavar="SECONDS", help="For all methods together."),
+]
 
 
 def report(
@@ -27,6 +32,8 @@ def report(
     methods: Only = None,
     scale: Scale = "standard",
     target: Target = None,
+    image: Image = None,
+    budget: Budget = None,
     columns: Columns = None,
     drop: Drop = None,
     encode: Encode = None,
@@ -48,7 +55,13 @@ def report(
     with (
         Progress("report") as progress,
         table(
-            data, columns=columns, drop=drop, encode=encode, encoding=encoding, target=target
+            data,
+            columns=columns,
+            drop=drop,
+            encode=encode,
+            encoding=encoding,
+            target=target,
+            image=image,
         ) as (blocks, classes),
     ):
         page = Report.of(
@@ -59,6 +72,7 @@ def report(
             methods=wanted or "all",
             random_state=seed,
             callbacks=[progress],
+            **_understood(image_shape=blocks.image_shape, budget=budget),
         )
     if json:
         typer.echo(page.to_json())
@@ -67,3 +81,11 @@ def report(
     for finding in page.findings:
         typer.echo(f"- {finding}")
     typer.echo(f"\nThe page: {output}")
+
+
+def _understood(**options: Any) -> dict[str, Any]:
+    """Return the options that were given and that reports know."""
+    from eigenlens import Report
+
+    known = inspect.signature(Report.of).parameters
+    return {name: value for name, value in options.items() if value is not None and name in known}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import Data, Encoding, Image, Rows
+from ._options import Data, Encoding, Image, Rows, as_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ def inverse(
         names = _names_in(fitted)
         names = [f"x{j}" for j in range(fitted.n_features_in_)] if names is None else names
         table = blocks.map(fitted.inverse_transform, names)
-        write_out(table if image is None else table.as_images(image), output)  # type: ignore[arg-type]
+        write_out(as_images(table, image), output)
 
 
 def require(model: Any, ability: str) -> None:

@@ -186,7 +186,7 @@ class Blocks(ABC):
         if math.prod(sizes) != len(self.names):
             raise DataError(
                 f"An image of {text} has {math.prod(sizes)} values, and {self.path} has "
-                f"{len(self.names)} columns of numbers. Give another size, or leave out the "
+                f"{len(self.names)} columns of numbers. Give another size, or drop the "
                 "columns that are no pixels."
             )
         images = self.map(lambda block: block)

@@ -7,6 +7,7 @@ and whatever a decoder stumbles over is an error in one sentence.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,15 @@ from .._compat import optional
 from .blocks import BLOCK_BYTES, Blocks
 from .errors import DataError
 
-__all__ = ["IMAGES", "ImageBlocks", "pixel_names", "require_modest", "shape_text", "stacked"]
+__all__ = [
+    "IMAGES",
+    "ImageBlocks",
+    "pixel_names",
+    "require_modest",
+    "shape_of_names",
+    "shape_text",
+    "stacked",
+]
 
 IMAGES = {
     ".png": "PNG",
@@ -111,6 +120,20 @@ def pixel_names(shape: Shape) -> tuple[str, ...]:
     if not colour:
         return tuple(places)
     return tuple(f"{place} {part}" for place in places for part in COLOURS)
+
+
+def shape_of_names(names: Sequence[str]) -> Shape | None:
+    """Return the size of the images whose pixels have these names, None if they are no pixels.
+
+    >>> shape_of_names(["y0x0", "y0x1"]), shape_of_names(["length", "width"])
+    ((1, 2), None)
+    """
+    last = re.fullmatch(r"y(\d{1,6})x(\d{1,6})( blue)?", names[-1]) if len(names) else None
+    if last is None:
+        return None
+    shape = (int(last[1]) + 1, int(last[2]) + 1, *((3,) if last[3] else ()))
+    agree = math.prod(shape) == len(names) and pixel_names(shape) == tuple(names)
+    return shape if agree else None
 
 
 def shape_text(shape: Sequence[int]) -> str:
