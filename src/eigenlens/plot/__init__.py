@@ -7,7 +7,29 @@ picture are attributes.
 
 from __future__ import annotations
 
+from .component_images import ComponentImagesDisplay
 from .display import Display, Panels
+from .kernel_components import KernelComponentsDisplay
+from .kernel_lift import KernelLiftDisplay
+from .parts import PartsDisplay
+from .phase_diagram import PhaseDiagramDisplay
+from .preimage_path import PreimagePathDisplay
+from .reconstruction import ReconstructionDisplay
 from .scree import ScreeDisplay
+from .separation import SeparationDisplay
+from .traversal import TraversalDisplay
 
-__all__ = ["Display", "Panels", "ScreeDisplay"]
+__all__ = [
+    "ComponentImagesDisplay",
+    "Display",
+    "KernelComponentsDisplay",
+    "KernelLiftDisplay",
+    "Panels",
+    "PartsDisplay",
+    "PhaseDiagramDisplay",
+    "PreimagePathDisplay",
+    "ReconstructionDisplay",
+    "ScreeDisplay",
+    "SeparationDisplay",
+    "TraversalDisplay",
+]

@@ -10,9 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from .colours import DIVERGING
 
-__all__ = ["Limits", "arranged", "as_images", "bare", "limits", "montage", "shape_of", "show"]
+__all__ = [
+    "Limits",
+    "arranged",
+    "as_images",
+    "bare",
+    "limits",
+    "mean_of",
+    "montage",
+    "shape_of",
+    "show",
+]
 
 WIDEST = 8  # images side by side
+ROUNDING = 1e-6  # of a mean that was taken off before, relative to the largest deviation
 HOLE = "#D9DDE2"  # of pixels that are not known, and of the lines between images
 
 Limits = tuple[float, float]
@@ -55,6 +66,17 @@ def as_images(rows: ArrayLike, image_shape: tuple[int, ...] | None = None) -> ND
     """Return rows as images: an array of shape (n, height, width), or (n, height, width, 3)."""
     table = np.asarray(rows, dtype=np.float64)
     return table.reshape(len(table), *shape_of(table.shape[1], image_shape))
+
+
+def mean_of(model: Any) -> NDArray | None:
+    """Return the mean of a model, or None if it has none, or zero up to rounding."""
+    mean = getattr(model, "mean_", None)
+    if mean is None:
+        return None
+    variances = getattr(model, "explained_variance_", np.zeros(1))
+    negligible = ROUNDING * float(np.sqrt(np.max(variances, initial=0.0)))
+    mean = np.asarray(mean, dtype=np.float64)
+    return mean if np.abs(mean).max(initial=0.0) > negligible else None
 
 
 def limits(*images: NDArray, signed: bool = False) -> Limits:
