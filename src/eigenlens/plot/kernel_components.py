@@ -12,7 +12,7 @@ from .colours import DIVERGING
 from .display import Panels, label
 from .images import arranged, limits
 from .inputs import axis_name, last_step, names_of, table_of
-from .plane import grid_around, require_plane
+from .grid import grid_around, require_plane
 from .points import draw_points, target_of
 from .target import Target
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from .colours import BEYOND
 from .display import Panels, label
 from .inputs import table_of
-from .plane import grid_around, require_plane
+from .grid import grid_around, require_plane
 from .points import draw_points, target_of
 from .target import Target
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .colours import ACCENT, BEYOND, SEQUENTIAL
 from .display import Display, label
 from .inputs import last_step, names_of, table_of
-from .plane import grid_around, require_plane
+from .grid import grid_around, require_plane
 
 __all__ = ["PreimagePathDisplay"]
 
