@@ -8,7 +8,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from .display import Panels
-from .images import arranged, as_images, mean_of, show
+from .images import arranged, as_images, is_signed, mean_of, show
 from .inputs import axis_name, last_step, weights_of
 
 __all__ = ["ComponentImagesDisplay"]
@@ -83,7 +83,7 @@ class ComponentImagesDisplay(Panels):
         return arranged(len(self.components) + (self.mean is not None))
 
     def _draw(self, ax: Any) -> None:
-        signed = bool((self.components < 0).any())
+        signed = is_signed(self.components)
         panels = iter(ax.flat)
         if self.mean is not None:
             show(next(panels), self.mean, title="mean")

@@ -21,6 +21,7 @@ STYLE = {
     "axes.edgecolor": "#5b6573",
     "axes.titlesize": 10.5,
     "axes.titlelocation": "left",
+    "grid.color": "#dde1e6",
     "legend.frameon": False,
     "image.cmap": "gray",
     "figure.dpi": 110.0,

@@ -15,6 +15,7 @@ __all__ = [
     "arranged",
     "as_images",
     "bare",
+    "is_signed",
     "limits",
     "mean_of",
     "montage",
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 WIDEST = 8  # images side by side
-ROUNDING = 1e-6  # of a mean that was taken off before, relative to the largest deviation
+ROUNDING = 1e-6  # beside what is large: of a mean that was taken off, of pixels below zero
 HOLE = "#D9DDE2"  # of pixels that are not known, and of the lines between images
 
 Limits = tuple[float, float]
@@ -77,6 +78,12 @@ def mean_of(model: Any) -> NDArray | None:
     negligible = ROUNDING * float(np.sqrt(np.max(variances, initial=0.0)))
     mean = np.asarray(mean, dtype=np.float64)
     return mean if np.abs(mean).max(initial=0.0) > negligible else None
+
+
+def is_signed(images: NDArray) -> bool:
+    """Return whether images have pixels of both signs, beyond rounding."""
+    known = images[np.isfinite(images)]
+    return bool(known.min(initial=0.0) < -ROUNDING * np.abs(known).max(initial=0.0))
 
 
 def limits(*images: NDArray, signed: bool = False) -> Limits:

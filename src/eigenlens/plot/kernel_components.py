@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from .colours import DIVERGING
 from .display import Panels, label
+from .grid import grid_around, require_plane
 from .images import arranged, limits
 from .inputs import axis_name, last_step, names_of, table_of
-from .grid import grid_around, require_plane
-from .points import draw_points, target_of
+from .points import draw_points
 from .target import Target
 
 __all__ = ["KernelComponentsDisplay"]
@@ -111,7 +111,7 @@ class KernelComponentsDisplay(Panels):
             )
         return cls(
             points,
-            target_of(y, len(points)),
+            None if y is None else Target.of(y, len(points)),
             across,
             up,
             scores[:, found].T.reshape(len(found), resolution, resolution),
@@ -123,7 +123,7 @@ class KernelComponentsDisplay(Panels):
         return arranged(len(self.scores))
 
     def _draw(self, ax: Any) -> None:
-        panels = iter(ax.flat)
+        panels, last = iter(ax.flat), ax[0, -1]
         for scores, title in zip(self.scores, self.titles, strict=True):
             panel = next(panels)
             low, high = limits(scores, signed=True)
@@ -131,12 +131,10 @@ class KernelComponentsDisplay(Panels):
             panel.contourf(self.across, self.up, scores, levels, cmap=DIVERGING, alpha=0.75)
             lines = {"colors": "#5b6573", "linewidths": 0.5, "linestyles": "solid"}
             panel.contour(self.across, self.up, scores, levels, **lines)
-            draw_points(panel, self.points, self.target)
+            draw_points(panel, self.points, self.target, key=panel is last)
             panel.set(xlabel=label(self.names[0]), ylabel=label(self.names[1]))
             panel.set_title(title)
             panel.label_outer()
-        if self.target is not None and self.target.levels:
-            ax.flat[0].legend(loc="upper left", fontsize="small", frameon=True, framealpha=0.8)
         for empty in panels:
             empty.set_axis_off()
 

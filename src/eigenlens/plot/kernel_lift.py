@@ -11,9 +11,9 @@ from sklearn.svm import SVC
 
 from .colours import BEYOND
 from .display import Panels, label
-from .inputs import table_of
 from .grid import grid_around, require_plane
-from .points import draw_points, target_of
+from .inputs import table_of
+from .points import draw_points
 from .target import Target
 
 __all__ = ["KernelLiftDisplay"]
@@ -82,7 +82,7 @@ class KernelLiftDisplay(Panels):
         points, names = table_of(X, None)
         require_plane(points)
         lifted = np.column_stack([points, (points**2).sum(axis=1)])
-        target = target_of(y, len(points))
+        target = None if y is None else Target.of(y, len(points))
         plane = separated = None
         if target is not None and len(target.levels) == 2:
             first = np.array(target.classes) == target.levels[0]
@@ -100,11 +100,10 @@ class KernelLiftDisplay(Panels):
         x, y = (label(name) for name in self.names)
         flat.set(title="the plane", xlabel=x, ylabel=y)
         flat.set_aspect("equal", adjustable="datalim")
+        space.set_box_aspect(None, zoom=0.85)  # else the name of the height is cut off
         space.set(title="lifted", xlabel=x, ylabel=y, zlabel=f"{x}² + {y}²")
-        draw_points(flat, self.points, self.target)
-        draw_points(space, self.lifted, self.target, depthshade=False)
-        if self.target is not None and self.target.levels:
-            flat.legend(loc="upper left", fontsize="small", frameon=True, framealpha=0.8)
+        draw_points(flat, self.points, self.target, key=False)
+        draw_points(space, self.lifted, self.target)
         if self.plane is not None:
             self._draw_plane(flat, space)
 

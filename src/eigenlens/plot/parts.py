@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .display import Panels
-from .images import as_images, limits, mean_of, montage, show
+from .images import as_images, is_signed, limits, mean_of, montage, show
 from .inputs import last_step, scores_of, table_of, weights_of
 
 __all__ = ["PartsDisplay"]
@@ -139,7 +139,7 @@ class PartsDisplay(Panels):
             (panels[0], montage(bright), f"{self.name}: {count}"),
             (panels[1], montage(tiles), "× code"),
         ):
-            signed = bool(np.nanmin(board) < 0)
+            signed = is_signed(board)
             within = limits(board, signed=signed) if signed else (0.0, limits(board)[1])
             show(panel, board, within, signed=signed, title=title)
         within = limits(self.original)

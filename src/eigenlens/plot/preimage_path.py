@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from .colours import ACCENT, BEYOND, SEQUENTIAL
 from .display import Display, label
-from .inputs import last_step, names_of, table_of
 from .grid import grid_around, require_plane
+from .inputs import last_step, names_of, table_of
+from .points import beside_axes
 
 __all__ = ["PreimagePathDisplay"]
 
@@ -23,10 +24,10 @@ LEVELS = 12
 class PreimagePathDisplay(Display):
     """Paths of the pre-image iteration from random starts, for kernel PCA in the plane.
 
-    The contours are the squared distance, in the feature space, from the projection of one row: the
-    iteration goes downhill. Starts from which all ways lead to one end say that the pre-image does
-    not depend on luck; several ends are several local minima. A start without a path is so far from
-    all rows that no step is defined there.
+    The contours are the squared distance, in the feature space, from the projection of one row; a
+    pre-image is where it is least. One end for all starts says that the pre-image does not depend
+    on luck; several are local minima. Drawn are whole steps, as in the literature: far from the
+    rows they may jump about or not exist, which is why ``denoise`` shortens them or starts again.
 
     Attributes
     ----------
@@ -130,4 +131,5 @@ class PreimagePathDisplay(Display):
         sought = self.points[self.row]
         ax.scatter(*sought, s=120, color="black", marker="*", label=f"row {self.row}", **edge)
         ax.set(xlabel=label(self.names[0]), ylabel=label(self.names[1]))
-        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
+        ax.set(xlim=self.across[[0, -1]], ylim=self.up[[0, -1]])  # a step may go far
+        beside_axes(ax)

@@ -107,7 +107,7 @@ class ReconstructionDisplay(Panels):
             if deviation.max() > UNLIKE * np.median(deviation):
                 deviation[deviation == 0] = 1
                 parts = [(part - table.mean(axis=0)) / deviation for part in parts]
-                unit = "deviations from the mean"
+                unit = "deviations"
         before, after, *clean = parts
         return cls(before, after, clean[0] if clean else None, rows, shape, names, unit).plot(ax)
 

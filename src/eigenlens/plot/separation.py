@@ -103,7 +103,7 @@ class SeparationDisplay(Panels):
 
     def _figure_size(self) -> tuple[float, float]:
         if self.row is None:
-            return 9.6, 3.6
+            return 9.6, 4.2
         height, width = self.table.shape[:2]
         return 8.4, 2.8 * min(max(height / width, 0.3), 2.0) + 0.3
 
@@ -114,7 +114,7 @@ class SeparationDisplay(Panels):
             f"low rank: rank {self.rank}": self.low_rank,
             f"sparse: {percent(self.share)} of the cells": self.sparse,
         }
-        within = limits(self.low_rank, _usual(self.table[np.isfinite(self.table)]))
+        within = limits(self.low_rank)
         signed = limits(_usual(self.sparse[self.sparse != 0]), signed=True)
         drawn = []
         for panel, (title, part) in zip(ax[0], parts.items(), strict=True):
@@ -124,8 +124,9 @@ class SeparationDisplay(Panels):
             panel.set_title(title, loc="left")
         if self.row is None:
             figure = ax[0, 0].figure
-            figure.colorbar(drawn[1], ax=ax[0, 1], shrink=0.9, aspect=30)
-            figure.colorbar(drawn[2], ax=ax[0, 2], shrink=0.9, aspect=30, extend="both")
+            below = {"location": "bottom", "shrink": 0.8, "extend": "both"}
+            figure.colorbar(drawn[1], ax=list(ax[0, :2]), aspect=50, **below)
+            figure.colorbar(drawn[2], ax=ax[0, 2], aspect=22, **below)
 
 
 def _parts(model: Any, X: Any, row: int | None) -> tuple[NDArray, NDArray, NDArray]:

@@ -131,17 +131,18 @@ class TraversalDisplay(Panels):
         return columns * width + 0.5, rows * height + 0.5
 
     def _draw(self, ax: Any) -> None:
-        within = limits(self.images)
+        within = limits(np.percentile(self.images, [1, 99]))  # corners would take all contrast
         for place in np.ndindex(ax.shape):
             show(ax[place], self.images[place], within)
         for panel, score in zip(ax[-1], self.across, strict=True):
             panel.set_xlabel(f"{score:.3g}", fontsize="small")
-        ax[-1, len(self.across) // 2].set_xlabel(
-            f"{self.across[len(self.across) // 2]:.3g}\n{self.titles[0]}", fontsize="small"
-        )
+        middle = ax[-1, len(self.across) // 2]
+        middle.set_xlabel(f"{middle.get_xlabel()}\n{self.titles[0]}")
         if len(self.titles) > 1:
             for panel, score in zip(ax[:, 0], self.down, strict=True):
                 panel.set_ylabel(f"{score:.3g}", fontsize="small")
+            middle = ax[len(self.down) // 2, 0]
+            middle.set_ylabel(f"{self.titles[1]}\n{middle.get_ylabel()}")
 
 
 def _even(steps: int) -> NDArray:
