@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._compat import optional
 from .colours import DIVERGING
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "arranged",
     "as_images",
     "bare",
+    "colours_of",
     "is_signed",
     "limits",
     "mean_of",
@@ -102,17 +104,20 @@ def show(
     ax: Any, image: NDArray, within: Limits | None = None, *, signed: bool = False, title: str = ""
 ) -> Any:
     """Draw one image: grey, or in two colours that meet at zero if `signed`; no ticks."""
-    from matplotlib import colormaps
-
     low, high = limits(image, signed=signed) if within is None else within
     if image.ndim == 3:  # colours of matplotlib are between 0 and 1
         image = np.clip(np.nan_to_num((image - low) / (high - low), nan=0.5), 0, 1)
-    colours = colormaps[DIVERGING if signed else "gray"].with_extremes(bad=HOLE)
+    colours = colours_of(DIVERGING if signed else "gray")
     drawn = ax.imshow(image, cmap=colours, vmin=low, vmax=high, interpolation="nearest")
     bare(ax)
     if title:
         ax.set_title(title, fontsize="small", loc="center")
     return drawn
+
+
+def colours_of(name: str) -> Any:
+    """Return a colour map of matplotlib, with a colour for what is not known."""
+    return optional("matplotlib", "plot").colormaps[name].with_extremes(bad=HOLE)
 
 
 def bare(ax: Any) -> None:

@@ -128,7 +128,7 @@ class KernelComponentsDisplay(Panels):
             panel = next(panels)
             low, high = limits(scores, signed=True)
             levels = np.linspace(low, high, LEVELS + 1)
-            panel.contourf(self.across, self.up, scores, levels, cmap=DIVERGING, alpha=0.75)
+            panel.contourf(self.across, self.up, scores, levels, cmap=DIVERGING, alpha=0.5)
             lines = {"colors": "#5b6573", "linewidths": 0.5, "linestyles": "solid"}
             panel.contour(self.across, self.up, scores, levels, **lines)
             draw_points(panel, self.points, self.target, key=panel is last)

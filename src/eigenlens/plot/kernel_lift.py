@@ -55,7 +55,7 @@ class KernelLiftDisplay(Panels):
     ((200, 3), 1.0)
     """
 
-    panel = (4.4, 4.2)
+    panel = (4.6, 4.4)
 
     points: NDArray
     lifted: NDArray
@@ -101,7 +101,9 @@ class KernelLiftDisplay(Panels):
         flat.set(title="the plane", xlabel=x, ylabel=y)
         flat.set_aspect("equal", adjustable="datalim")
         space.set_box_aspect(None, zoom=0.85)  # else the name of the height is cut off
-        space.set(title="lifted", xlabel=x, ylabel=y, zlabel=f"{x}² + {y}²")
+        space.set(title="lifted", xlabel=x, ylabel=y)
+        space.set_zlabel(f"{x}² + {y}²", labelpad=8)
+        space.locator_params(nbins=4)
         draw_points(flat, self.points, self.target, key=False)
         draw_points(space, self.lifted, self.target)
         if self.plane is not None:

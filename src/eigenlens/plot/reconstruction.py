@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .colours import ACCENT, BEYOND, QUIET
 from .display import Panels, label
 from .images import limits, shape_of, show
-from .inputs import last_step, names_of, table_of
+from .inputs import last_step, names_of, some_rows, table_of
 
 __all__ = ["ReconstructionDisplay"]
 
@@ -98,7 +98,7 @@ class ReconstructionDisplay(Panels):
         table, names = table_of(X, None)
         rows = _existing(rows, len(table))
         shape = _image_shape(X, table.shape[1], image_shape)
-        parts = [table[list(rows)], _reconstructed(estimator, _taken(X, rows, table))]
+        parts = [table[list(rows)], _reconstructed(estimator, some_rows(X, rows))]
         if truth is not None:
             parts.append(_checked_truth(truth, table.shape)[list(rows)])
         unit = ""
@@ -207,13 +207,6 @@ def _existing(rows: Any, n: int) -> tuple[int, ...]:
     if not wanted or not all(0 <= row < n for row in wanted):
         raise ValueError(f"rows={rows!r} are not all in X, which has {n}: 0 to {n - 1}.")
     return wanted
-
-
-def _taken(X: Any, rows: tuple[int, ...], table: NDArray) -> Any:
-    """Return these rows of `X`, a frame if it is one."""
-    if hasattr(X, "iloc"):
-        return X.iloc[list(rows)]
-    return X[list(rows)] if hasattr(X, "shape") else table[list(rows)]
 
 
 def _reconstructed(estimator: Any, X: Any) -> NDArray:

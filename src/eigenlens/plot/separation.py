@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._text import percent
 from .colours import DIVERGING, SEQUENTIAL
 from .display import Panels
-from .images import HOLE, Limits, limits, shape_of, show
-from .inputs import last_step, table_of
+from .images import Limits, colours_of, limits, shape_of, show
+from .inputs import last_step, some_rows, table_of
 
 __all__ = ["SeparationDisplay"]
 
@@ -139,8 +139,9 @@ def _parts(model: Any, X: Any, row: int | None) -> tuple[NDArray, NDArray, NDArr
         low_rank = model.scores_[rows] @ model.components_ + model.mean_
         sparse = model.sparse_[rows]
         return low_rank + sparse, low_rank, sparse
-    table, _ = table_of(X, None)
-    return table[rows], *model.decompose(table[rows])
+    if row is not None:
+        X = some_rows(X, [row])
+    return table_of(X, None)[0], *model.decompose(X)
 
 
 def _usual(values: NDArray) -> NDArray:
@@ -150,13 +151,11 @@ def _usual(values: NDArray) -> NDArray:
 
 def _heat(ax: Any, part: NDArray, within: Limits, *, signed: bool) -> Any:
     """Draw a table as colours; of a large one, rows and columns at even distances."""
-    from matplotlib import colormaps
-
     steps = [-(-length // MOST) for length in part.shape]
     n, d = part.shape
     drawn = ax.imshow(
         part[:: steps[0], :: steps[1]],
-        cmap=colormaps[DIVERGING if signed else SEQUENTIAL].with_extremes(bad=HOLE),
+        cmap=colours_of(DIVERGING if signed else SEQUENTIAL),
         vmin=within[0],
         vmax=within[1],
         aspect="auto",
