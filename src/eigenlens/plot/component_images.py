@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .display import Panels
-from .images import arranged, as_images, show
+from .images import arranged, as_images, is_signed, mean_of, show
+from .inputs import axis_name, last_step, weights_of
 
 __all__ = ["ComponentImagesDisplay"]
 
@@ -26,8 +26,8 @@ class ComponentImagesDisplay(Panels):
     components : ndarray of shape (k, height, width) or (k, height, width, 3)
     mean : ndarray of shape (height, width) or (height, width, 3), or None
         Shown first, if the model has a mean other than zero.
-    shares : ndarray of shape (k,) or None
-        Of the variance, where the model knows them.
+    titles : tuple of str
+        With the shares of the variance, where the model knows them.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class ComponentImagesDisplay(Panels):
 
     components: NDArray
     mean: NDArray | None
-    shares: NDArray | None
+    titles: tuple[str, ...]
 
     @classmethod
     def from_estimator(
@@ -70,26 +70,24 @@ class ComponentImagesDisplay(Panels):
         -------
         ComponentImagesDisplay
         """
-        model = linear_step(estimator, "draw as images")
-        components = np.asarray(model.components_)[:most]
-        shares = getattr(model, "explained_variance_ratio_", None)
+        model, _ = last_step(estimator)
+        components = as_images(weights_of(model)[:most], image_shape)
         mean = mean_of(model)
         return cls(
-            as_images(components, image_shape),
+            components,
             None if mean is None else as_images(mean[None], image_shape)[0],
-            None if shares is None else np.asarray(shares)[:most],
+            tuple(axis_name(model, j) for j in range(len(components))),
         ).plot(ax)
 
     def _shape(self) -> tuple[int, int]:
         return arranged(len(self.components) + (self.mean is not None))
 
     def _draw(self, ax: Any) -> None:
-        signed = bool((self.components < 0).any())
+        signed = is_signed(self.components)
         panels = iter(ax.flat)
         if self.mean is not None:
             show(next(panels), self.mean, title="mean")
-        for j, image in enumerate(self.components):
-            share = None if self.shares is None else self.shares[j]
-            show(next(panels), image, signed=signed, title=component_title(j, share))
+        for image, title in zip(self.components, self.titles, strict=True):
+            show(next(panels), image, signed=signed, title=title)
         for empty in panels:
             empty.set_axis_off()

@@ -8,11 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._compat import optional
 from .colours import DIVERGING
 
-__all__ = ["Limits", "arranged", "as_images", "bare", "limits", "montage", "shape_of", "show"]
+__all__ = [
+    "Limits",
+    "arranged",
+    "as_images",
+    "bare",
+    "colours_of",
+    "is_signed",
+    "limits",
+    "mean_of",
+    "montage",
+    "shape_of",
+    "show",
+]
 
 WIDEST = 8  # images side by side
+ROUNDING = 1e-6  # beside what is large: of a mean that was taken off, of pixels below zero
 HOLE = "#D9DDE2"  # of pixels that are not known, and of the lines between images
 
 Limits = tuple[float, float]
@@ -57,6 +71,23 @@ def as_images(rows: ArrayLike, image_shape: tuple[int, ...] | None = None) -> ND
     return table.reshape(len(table), *shape_of(table.shape[1], image_shape))
 
 
+def mean_of(model: Any) -> NDArray | None:
+    """Return the mean of a model, or None if it has none, or zero up to rounding."""
+    mean = getattr(model, "mean_", None)
+    if mean is None:
+        return None
+    variances = getattr(model, "explained_variance_", np.zeros(1))
+    negligible = ROUNDING * float(np.sqrt(np.max(variances, initial=0.0)))
+    mean = np.asarray(mean, dtype=np.float64)
+    return mean if np.abs(mean).max(initial=0.0) > negligible else None
+
+
+def is_signed(images: NDArray) -> bool:
+    """Return whether images have pixels of both signs, beyond rounding."""
+    known = images[np.isfinite(images)]
+    return bool(known.min(initial=0.0) < -ROUNDING * np.abs(known).max(initial=0.0))
+
+
 def limits(*images: NDArray, signed: bool = False) -> Limits:
     """Return the numbers that are drawn darkest and brightest: on both sides of 0 if `signed`."""
     known = np.concatenate([image[np.isfinite(image)].ravel() for image in images])
@@ -73,17 +104,20 @@ def show(
     ax: Any, image: NDArray, within: Limits | None = None, *, signed: bool = False, title: str = ""
 ) -> Any:
     """Draw one image: grey, or in two colours that meet at zero if `signed`; no ticks."""
-    from matplotlib import colormaps
-
     low, high = limits(image, signed=signed) if within is None else within
     if image.ndim == 3:  # colours of matplotlib are between 0 and 1
         image = np.clip(np.nan_to_num((image - low) / (high - low), nan=0.5), 0, 1)
-    colours = colormaps[DIVERGING if signed else "gray"].with_extremes(bad=HOLE)
+    colours = colours_of(DIVERGING if signed else "gray")
     drawn = ax.imshow(image, cmap=colours, vmin=low, vmax=high, interpolation="nearest")
     bare(ax)
     if title:
         ax.set_title(title, fontsize="small", loc="center")
     return drawn
+
+
+def colours_of(name: str) -> Any:
+    """Return a colour map of matplotlib, with a colour for what is not known."""
+    return optional("matplotlib", "plot").colormaps[name].with_extremes(bad=HOLE)
 
 
 def bare(ax: Any) -> None:
