@@ -23,6 +23,7 @@ __all__ = [
     "named",
     "options",
     "owners",
+    "plain",
     "unknown",
     "value_of",
 ]
@@ -121,9 +122,17 @@ def _described(method: Callable[..., Any]) -> dict[str, str]:
     words = {}
     for names, text in items:
         sentence = re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
-        plain = re.sub(r":\w+:`~?([^`]*)`|``?([^`]*)``?", r"\1\2", sentence)
-        words.update(dict.fromkeys((name.strip() for name in names.split(",")), plain))
+        words.update(dict.fromkeys((name.strip() for name in names.split(",")), plain(sentence)))
     return words
+
+
+def plain(text: str) -> str:
+    """Return text of a docstring without its marks.
+
+    >>> plain("The images ``mean + a v`` of :class:`~sklearn.PCA`")
+    'The images mean + a v of sklearn.PCA'
+    """
+    return re.sub(r":\w+:`~?([^`]*)`|``?([^`]*)``?", r"\1\2", text)
 
 
 def value_of(text: str) -> Any:

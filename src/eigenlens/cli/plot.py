@@ -76,7 +76,7 @@ class Kinds(Family):
         wanted = inspect.signature(draw).parameters
         simple = {key for key, item in wanted.items() if item.annotation not in (Any, "Any")}
         own = _methods.options(draw, leave_out=(set(wanted) - simple) | GIVEN)
-        about = (inspect.getdoc(display) or "").split("\n", 1)[0]
+        about = _methods.plain((inspect.getdoc(display) or "").split("\n", 1)[0])
         return made(name, partial(_plot, draw), help=about, shared=_shared(draw), own=own)
 
 
