@@ -94,19 +94,18 @@ def test_every_display_has_a_factory():
 def test_drawn_with_hostile_names_and_again_on_given_axes(name):
     display = FACTORIES[name](None)
     assert type(display).__name__ == name
-    display.figure_.draw_without_rendering()  # mathematics that is none would raise
     for text in words(display):
         assert not re.search(r"(?<!\\)\$", text.replace(r"$\mathdefault", "")) or "10^" in text
         assert "\n" not in text.strip() or text.startswith("component")
         assert len(text) < 80
-    figure = plt.figure(figsize=(14, 5), layout="constrained")
+    figure = plt.figure(figsize=(14, 5))
     ax = figure.add_subplot(1, 2, 2, projection=display.projection)
     before = display.figure_
     assert display.plot(ax) is display
     assert display.figure_ is figure is not before
     drawn = np.ravel(display.ax_)
     assert ax in drawn or all(panel.figure is figure for panel in drawn)
-    figure.draw_without_rendering()
+    figure.draw_without_rendering()  # mathematics that is none would raise
 
 
 def test_labels_are_never_mathematics():

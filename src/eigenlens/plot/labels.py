@@ -26,7 +26,12 @@ LINE = 1.18  # height of a line, in heights of its letters
 
 def settle(ax: Any) -> NDArray:
     """Lay out the figure, so that places on it are final; return the size of `ax` in points."""
-    ax.figure.canvas.figure.draw_without_rendering()
+    figure = ax.figure.canvas.figure  # the whole of it, also if the axes are in a part
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    ax.apply_aspect()
+    ax.get_xlim(), ax.get_ylim()  # which are settled only when somebody asks
     box = ax.get_window_extent()
     return np.array([box.width, box.height]) * 72 / ax.figure.dpi
 
