@@ -62,9 +62,10 @@ class VideoBlocks(Blocks):
         self.left_out: Mapping[str, str] = {}
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]  # it takes a pass, made when it is needed
-        """Bytes that all frames take in memory."""
-        return self.n_rows * len(self.names) * self.dtype.itemsize
+    def nbytes(self) -> int:  # type: ignore[override]  # it may take a pass
+        """About the bytes that all frames take in memory."""
+        frames = self._n_rows or self._claimed or self.n_rows
+        return frames * len(self.names) * self.dtype.itemsize
 
     @property
     def n_rows(self) -> int:
