@@ -336,6 +336,16 @@ def test_biplot_on_small_axes_names_the_longest_arrows(cancer):
     assert len(display.arrows) == 30
 
 
+def test_arrows_that_leave_the_cloud_stay_on_the_axes():
+    x = np.random.default_rng(0).exponential(size=(50, 1))
+    X = np.hstack([x, -x, x**2, np.random.default_rng(1).random((50, 1))])
+    display = BiplotDisplay.from_estimator(PCA(2).fit(X), X)
+    tips = display.scores.mean(axis=0) + display.factor * display.arrows
+    assert tips[:, 0].min() < display.scores[:, 0].min() - 1
+    low, high = np.transpose([display.ax_.get_xlim(), display.ax_.get_ylim()])
+    assert ((low < tips) & (tips < high)).all()
+
+
 def test_biplot_leaves_out_constant_columns_and_dead_components():
     X = np.column_stack([np.arange(8.0), -np.arange(8.0), np.ones(8)])
     display = BiplotDisplay.from_estimator(PCA(2).fit(X), X, components=(0, 1))
@@ -434,6 +444,9 @@ def test_outlier_map_is_that_of_measure(cancer, kind):
     assert [len(part) for part in parts] == [
         (~out & ~off).sum(), (out & ~off).sum(), (~out & off).sum(), (out & off).sum()
     ]  # fmt: skip
+    if kind == "robust":
+        legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+        assert set(legend) == {f"{kind} ({(found.kind == kind).sum()})" for kind in set(found.kind)}
     display.figure_.draw_without_rendering()
     names = leaders(display)
     assert [text.get_text() for text in names] == [str(i) for i in display.flagged[:15]]
@@ -585,10 +598,10 @@ def test_plane_is_that_of_two_components():
 def test_plane_of_components_that_are_not_orthonormal():
     X = np.random.default_rng(0).standard_normal((30, 3))
     model = PCA(2).fit(X)
-    model.components_ = np.array([[1.0, 0, 0], [1.0, 1.0, 0]])
+    model.components_ = np.array([[3.0, 4.0, 0], [1.0, 1.0, 0]])
     display = PlaneDisplay.from_estimator(model, X)
-    assert_allclose(display.normal, [0, 0, 1])
-    assert_allclose(display.axes[0], [1, 0, 0])
+    assert_allclose(display.normal, [0, 0, -1], atol=1e-12)
+    assert_allclose(display.axes[0], [0.6, 0.8, 0])
 
 
 # ------------------------------------------------------------------------------------- sparse

@@ -44,8 +44,10 @@ class CorrelationDisplay(Display):
     >>> display = CorrelationDisplay.from_data(
     ...     data.data, names=data.feature_names, order="clustered"
     ... )
+    >>> [name.removesuffix(" (cm)") for name in display.names]
+    ['sepal width', 'petal width', 'petal length', 'sepal length']
     >>> display.correlation[0].round(2)
-    array([ 1.  , -0.12, -0.37, -0.43])
+    array([ 1.  , -0.37, -0.43, -0.12])
     """
 
     correlation: NDArray

@@ -123,13 +123,14 @@ class EllipseDisplay(Display):
             )
             ax.annotate(
                 f"{i + 1}",
-                self.mean + 1.0 * deviation * axis,
-                8 * axis,
+                self.mean + deviation * axis,
+                9 * axis,
                 textcoords="offset points",
                 ha="center",
                 va="center",
                 color=BEYOND,
                 fontweight="bold",
+                bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
             )
         ax.set_aspect("equal", adjustable="datalim")
         ax.autoscale_view()

@@ -49,7 +49,7 @@ class PlaneDisplay(Display):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 3)) * [3, 2, 0.2]
     >>> display = PlaneDisplay.from_estimator(PCA(2).fit(X), X)
-    >>> np.abs(display.normal).round(2)
+    >>> np.abs(display.normal).round(1)
     array([0., 0., 1.])
     """
 
@@ -123,12 +123,13 @@ class PlaneDisplay(Display):
     def _draw(self, ax: Any) -> None:
         art = optional("mpl_toolkits.mplot3d.art3d", "plot")
         sides = np.stack([self.points, self.feet], axis=1)
-        ax.add_collection3d(art.Line3DCollection(sides, colors=BEYOND, linewidths=0.7, alpha=0.7))
+        ax.add_collection3d(art.Line3DCollection(sides, colors=BEYOND, linewidths=1.0, alpha=0.9))
         plane = art.Poly3DCollection([self.corners()], facecolor=QUIET, alpha=0.35)
         plane.set_edgecolor("#5b6573")
         ax.add_collection3d(plane)
         draw_points(ax, self.points, self.target)
-        make_box(ax, tuple(map(label, self.names)), equal=True)  # so that angles look right
+        # of one scale, so that angles look right
+        make_box(ax, tuple(label(name, 18) for name in self.names), equal=True)
         ax.view_init(HEIGHT, self._azimuth())
 
     def _azimuth(self) -> float:

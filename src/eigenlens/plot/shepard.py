@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
 from ..measure.distortion import normalised_stress, shepard_correlation
+from ..measure.linear import checked
 from ..measure.spaces import rows_of
 from .colours import BEYOND, SEQUENTIAL
 from .display import Display
@@ -48,7 +48,7 @@ class ShepardDisplay(Display):
     >>> X = load_iris().data
     >>> display = ShepardDisplay.from_estimator(PCA(2).fit(X), X)
     >>> round(display.correlation, 3), round(display.stress, 3)
-    (0.998, 0.04)
+    (0.996, 0.04)
     """
 
     original: NDArray
@@ -79,6 +79,10 @@ class ShepardDisplay(Display):
         Returns
         -------
         ShepardDisplay
+
+        Notes
+        -----
+        It takes the memory of a few arrays of ``most^2`` numbers.
         """
         model, table = last_step(estimator, X)
         Y = scores_of(model, table)
@@ -132,7 +136,7 @@ def _distances(model: Any, X: Any, rows: NDArray) -> NDArray:
     """Return the distances between rows that the model was made from."""
     if model.__sklearn_tags__().input_tags.pairwise and np.shape(X)[0] == np.shape(X)[1]:
         return np.asarray(X, dtype=np.float64)[np.ix_(rows, rows)]
-    chosen = (X if sparse.issparse(X) else np.asarray(X, dtype=np.float64))[rows]
+    chosen = checked(model, X)[rows]
     metric: Any = "euclidean"
     options: dict[str, Any] = {}
     if hasattr(model, "dissimilarity_matrix_") and not isinstance(model.metric, bool):
