@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -65,7 +66,9 @@ class KernelLiftDisplay(Panels):
     names: list[str]
 
     @classmethod
-    def from_data(cls, X: Any, y: Any = None, *, ax: Any = None) -> Self:
+    def from_data(
+        cls, X: Any, y: Any = None, *, names: Sequence[str] | None = None, ax: Any = None
+    ) -> Self:
         """Draw two columns, and their lift.
 
         Parameters
@@ -73,13 +76,15 @@ class KernelLiftDisplay(Panels):
         X : array-like of shape (n_samples, 2)
         y : array-like of shape (n_samples,), optional
             Classes or numbers. Between two classes a plane is sought.
+        names : sequence of str, optional
+            Of the columns. By default those of the frame.
         ax : matplotlib Axes, or array of them, optional
 
         Returns
         -------
         KernelLiftDisplay
         """
-        points, names = table_of(X, None)
+        points, columns = table_of(X, names)
         require_plane(points)
         lifted = np.column_stack([points, (points**2).sum(axis=1)])
         target = None if y is None else Target.of(y, len(points))
@@ -88,7 +93,7 @@ class KernelLiftDisplay(Panels):
             first = np.array(target.classes) == target.levels[0]
             plane = _between(lifted, first)
             separated = float(np.mean((lifted @ plane[:3] + plane[3] > 0) == first))
-        return cls(points, lifted, target, plane, separated, names).plot(ax)
+        return cls(points, lifted, target, plane, separated, columns).plot(ax)
 
     def _shape(self) -> tuple[int, int]:
         return 1, 2
