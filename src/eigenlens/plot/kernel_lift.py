@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from .._text import percent
 from .colours import BEYOND
 from .display import Panels, label
 from .grid import grid_around, require_plane
@@ -111,12 +112,12 @@ class KernelLiftDisplay(Panels):
         space.locator_params(nbins=4)
         draw_points(flat, self.points, self.target, key=False)
         draw_points(space, self.lifted, self.target)
-        if self.plane is not None:
-            self._draw_plane(flat, space)
+        if self.plane is not None and self.separated is not None:
+            self._draw_plane(self.plane, self.separated, flat, space)
 
-    def _draw_plane(self, flat: Any, space: Any) -> None:
+    def _draw_plane(self, plane: NDArray, share: float, flat: Any, space: Any) -> None:
         """Draw the plane between the classes, and where it meets the paraboloid."""
-        a, b, c, d = self.plane  # type: ignore[misc]
+        a, b, c, d = plane
         across, up, grid = grid_around(self.points, RESOLUTION)
         side = grid @ [a, b] + c * (grid**2).sum(axis=1) + d
         line = {"levels": [0.0], "colors": BEYOND, "linewidths": 1.5}
@@ -126,7 +127,7 @@ class KernelLiftDisplay(Panels):
             x, y = np.meshgrid([left, right], [low, high])
             height = -(a * x + b * y + d) / c
             space.plot_surface(x, y, height, color=BEYOND, alpha=0.3, linewidth=0)
-        space.set_title(f"lifted: a plane has {self.separated:.0%} on the right side")
+        space.set_title(f"lifted: a plane has {percent(share)} on the right side")
 
 
 def _between(lifted: NDArray, first: NDArray) -> NDArray:
