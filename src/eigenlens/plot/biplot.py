@@ -66,7 +66,7 @@ class BiplotDisplay(Display):
     target: Target | None
     axes: tuple[str, ...]
 
-    size: ClassVar[tuple[float, float]] = (8.6, 6.0)
+    size: ClassVar[tuple[float, float]] = (9.0, 6.2)
 
     @classmethod
     def from_estimator(
@@ -136,6 +136,8 @@ class BiplotDisplay(Display):
         tips = centre + self.factor * self.arrows
         for tip in tips:
             ax.annotate("", tip, centre, arrowprops={"arrowstyle": "-|>", "color": BEYOND})
+        ax.update_datalim(tips)  # arrows do not count by themselves
+        ax.autoscale_view()
         self._draw_scales(ax, centre)
         name_at_edges(ax, tips, self.names)
 

@@ -30,13 +30,16 @@ def draw_cells(
     largest: float,
     meaning: str,
     numbers: bool = True,
+    square: bool = False,
 ) -> None:
     """Draw `values` between -largest and largest, white at 0; grey where there is none.
 
-    Numbers are written if each cell has room for one, and `numbers` lets them.
+    Numbers are written if each cell has room for one, and `numbers` lets them. Cells are square, or
+    fill the axes.
     """
     colours = optional("matplotlib", "plot").colormaps[DIVERGING].with_extremes(bad=NO_VALUE)
-    image = ax.imshow(values, cmap=colours, vmin=-largest, vmax=largest, aspect="auto")
+    image = ax.imshow(values, cmap=colours, vmin=-largest, vmax=largest)
+    ax.set_aspect("equal" if square else "auto")
     ax.figure.colorbar(image, ax=ax, label=meaning, fraction=0.05, pad=0.02)
     _write_names(ax.yaxis, rows, rotation=0)
     _write_names(ax.xaxis, columns, rotation=90 if max(map(len, columns)) > 3 else 0)

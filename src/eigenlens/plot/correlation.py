@@ -88,14 +88,15 @@ class CorrelationDisplay(Display):
         return cls(R[np.ix_(places, places)], [called[j] for j in places], places).plot(ax)
 
     def _figure_size(self) -> tuple[float, float]:
-        side = float(np.clip(0.22 * len(self.names), 2.2, 9.0))
+        d = len(self.names)
+        side = float(np.clip((0.4 if d <= MOST_NUMBERS else 0.22) * d, 2.2, 9.0))
         return side + 2.9, side + 1.7
 
     def _draw(self, ax: Any) -> None:
         d = len(self.names)
         meaning = "correlation"
         if np.isnan(self.correlation).any():
-            meaning += " (grey: not known)"
+            meaning += " (grey: none)"
         draw_cells(
             ax,
             self.correlation,
@@ -104,8 +105,8 @@ class CorrelationDisplay(Display):
             largest=1.0,
             meaning=meaning,
             numbers=d <= MOST_NUMBERS,
+            square=True,
         )
-        ax.set_aspect("equal")
 
 
 def _clustered(R: NDArray) -> NDArray:

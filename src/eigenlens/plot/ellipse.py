@@ -111,10 +111,11 @@ class EllipseDisplay(Display):
         draw_points(ax, self.points, None)
         deviations = np.sqrt(self.variances)
         angle = np.degrees(np.arctan2(self.axes[0, 1], self.axes[0, 0]))
-        for times, style in ((1.0, "--"), (self.radius, "-")):
+        outer = f"{100 * self.level:g} % of Gaussian rows"
+        for times, style, name in ((1.0, "--", "one deviation"), (self.radius, "-", outer)):
             width, height = 2 * times * deviations
             look = {"fill": False, "edgecolor": CLASSES[6], "linewidth": 1.2, "linestyle": style}
-            ax.add_patch(shapes.Ellipse(self.mean, width, height, angle=angle, **look))
+            ax.add_patch(shapes.Ellipse(self.mean, width, height, angle=angle, label=name, **look))
         for i, (axis, deviation) in enumerate(zip(self.axes, deviations, strict=True)):
             arrow = {"arrowstyle": "-|>", "color": BEYOND, "linewidth": 2, "shrinkA": 0}
             ax.annotate(
@@ -132,6 +133,7 @@ class EllipseDisplay(Display):
             )
         ax.set_aspect("equal", adjustable="datalim")
         ax.autoscale_view()
+        ax.legend()
         ax.set(xlabel=label(self.names[0]), ylabel=label(self.names[1]))
         shares = 100 * self.variances / (self.variances.sum() or 1.0)
         ax.set_title(

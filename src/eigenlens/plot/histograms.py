@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import ACCENT, CLASSES
 from .display import Panels, label
 from .inputs import table_of
+from .points import colour_of
 from .target import Target
 
 __all__ = ["HistogramsDisplay"]
@@ -105,18 +105,22 @@ class HistogramsDisplay(Panels):
 
     def _shape(self) -> tuple[int, int]:
         panels = len(self.names) + (self.target is not None)  # one for the legend
-        across = int(np.ceil(np.sqrt(LONG * panels)))
-        return -(-panels // across), min(across, panels)
+        about = int(np.ceil(np.sqrt(LONG * panels)))
+        # as few empty ones as can be
+        across = min(range(max(1, about - 1), about + 2), key=lambda a: (-panels % a, -a))
+        across = min(across, panels)
+        return -(-panels // across), across
 
     def _draw(self, ax: Any) -> None:
-        colours = (ACCENT,) if self.target is None else CLASSES
+        levels = ("",) if self.target is None else self.target.levels
+        colours = [colour_of(i, level) for i, level in enumerate(levels)]
         for panel, name, edges, heights in zip(
             ax.flat, self.names, self.edges, self.heights, strict=False
         ):
             for i, values in enumerate(heights):
                 if len(values):
-                    panel.stairs(values, edges, fill=True, alpha=0.22, color=colours[i % 8])
-                    panel.stairs(values, edges, color=colours[i % 8], linewidth=1.3)
+                    panel.stairs(values, edges, fill=True, alpha=0.22, color=colours[i])
+                    panel.stairs(values, edges, color=colours[i], linewidth=1.3)
             panel.set_title(label(name, 22), fontsize=8)
             panel.set_yticks([])
             panel.spines["left"].set_visible(False)
@@ -130,8 +134,16 @@ class HistogramsDisplay(Panels):
     def _draw_legend(self, ax: Any) -> None:
         assert self.target is not None
         for i, level in enumerate(self.target.levels):
-            ax.plot([], [], color=CLASSES[i % 8], linewidth=4, label=label(level, 18))
-        ax.legend(loc="upper left", title=label(self.target.name, 18), fontsize=8, handlelength=1)
+            ax.plot([], [], color=colour_of(i, level), linewidth=4, label=label(level, 18))
+        ax.legend(
+            loc="upper left",
+            title=label(self.target.name, 18),
+            title_fontsize=8,
+            fontsize=7,
+            labelspacing=0.25,
+            handlelength=1,
+            alignment="left",
+        )
 
 
 def _masks(target: Target | None, n: int) -> list[NDArray]:

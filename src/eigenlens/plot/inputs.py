@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._text import count, listed, percent
+from .._text import count, listed, percent, unique
 from ..measure.frames import column_names
 
 __all__ = [
@@ -43,7 +43,7 @@ def names_of(estimator: Any, X: Any, names: Sequence[str] | None, d: int) -> lis
     """Return the names of the `d` columns that the last step has seen.
 
     Those that are given; else those that the steps before it make of the names of the fit or of the
-    frame `X`, which may be None; else x0, x1 and so on.
+    frame `X`, which may be None; else x0, x1 and so on. No two are alike, and none is empty.
     """
     if names is not None:
         if len(names) != d:
@@ -51,7 +51,7 @@ def names_of(estimator: Any, X: Any, names: Sequence[str] | None, d: int) -> lis
                 f"names has {count(len(names), 'name')} for {count(d, 'column')}. Give one name "
                 "for each column, in their order."
             )
-        return [str(name) for name in names]
+        return unique(names)
     found = getattr(estimator, "feature_names_in_", None)
     if found is None and X is not None and hasattr(X, "columns"):
         found = column_names(X, d)
@@ -59,7 +59,7 @@ def names_of(estimator: Any, X: Any, names: Sequence[str] | None, d: int) -> lis
         found = _names_out(step, found)
     if found is None or len(found) != d:
         return [f"x{j}" for j in range(d)]
-    return [str(name) for name in found]
+    return unique(found)
 
 
 def chosen(components: Sequence[int] | None, k: int, model: Any, most: int) -> tuple[int, ...]:

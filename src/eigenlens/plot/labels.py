@@ -11,20 +11,27 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.isotonic import isotonic_regression
 
-from .display import label
+from .display import LONGEST, label
 
 __all__ = ["name_at_edges", "name_beside", "settle"]
 
 INK, LEADER = "#333c48", "#8a93a0"
 RADII = (4.0, 9.0, 16.0, 25.0, 36.0, 50.0, 66.0)  # points, from the point to its name
 ANGLES = np.pi / 4 * np.array([0.0, 4, 1, 3, 7, 5, 2, 6])  # right and left first, as one reads
-MARGIN = 6.0  # points, between a column of names and what else there is
+MARGIN = 5.0  # points, between a column of names and what else there is
+WIDEST = 0.25  # of the axes, that a column of names may take
+LENGTHS = (LONGEST, 18, 14, 11, 8, 6)  # of names, the shorter ones where it is narrow
 LINE = 1.18  # height of a line, in heights of its letters
 
 
 def settle(ax: Any) -> NDArray:
     """Lay out the figure, so that places on it are final; return the size of `ax` in points."""
-    ax.figure.canvas.figure.draw_without_rendering()
+    figure = ax.figure.canvas.figure  # the whole of it, also if the axes are in a part
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    ax.apply_aspect()
+    ax.get_xlim(), ax.get_ylim()  # which are settled only when somebody asks
     box = ax.get_window_extent()
     return np.array([box.width, box.height]) * 72 / ax.figure.dpi
 
@@ -102,17 +109,16 @@ def name_at_edges(
     line = LINE * fontsize
     room = max(1, int((height - line) // line))
     sides = _sides(points, room)
-    shown = [label(name) for name in names]
-    wide = [_widest(ax, [shown[i] for i in side], fontsize) for side in sides]
-    _make_room(ax, [w + MARGIN * (w > 0) for w in wide], width)
+    columns = [_column(ax, [names[i] for i in side], fontsize, WIDEST * width) for side in sides]
+    wide = [MARGIN + w if w else 0.0 for _, w in columns]
+    _make_room(ax, wide, width)
     size = np.array([width, height])
     at = ax.transAxes.inverted().transform(ax.transData.transform(points)) * size
     written = []
-    for side, x, align in zip(sides, (wide[0], width - wide[1]), ("right", "left"), strict=True):
-        places = _places(at[side], x, line, height)
-        for i, place in zip(side, places / size, strict=True):
-            text = _leader(ax, shown[i], points[i], place, align, fontsize)
-            written.append(text)
+    for j, (x, align) in enumerate(((wide[0], "right"), (width - wide[1], "left"))):
+        places = _places(at[sides[j]], x, line, height) / size
+        for i, name, place in zip(sides[j], columns[j][0], places, strict=True):
+            written.append(_leader(ax, name, points[i], place, align, fontsize))
     return written
 
 
@@ -125,21 +131,29 @@ def _sides(points: NDArray, room: int) -> tuple[NDArray, NDArray]:
     return order[:left], order[left:]
 
 
-def _widest(ax: Any, names: list[str], fontsize: float) -> float:
-    """Return the width of the widest name, in points."""
+def _column(
+    ax: Any, names: Sequence[object], fontsize: float, most: float
+) -> tuple[list[str], float]:
+    """Return the names, cut until the widest is at most so wide, and its width, in points."""
     if not names:
-        return 0.0
-    text = ax.text(0, 0, "\n".join(names), fontsize=fontsize)
-    width = text.get_window_extent().width * 72 / ax.figure.dpi
+        return [], 0.0
+    text = ax.text(0, 0, "", fontsize=fontsize)
+    for length in LENGTHS:
+        shown = [label(name, length) for name in names]
+        text.set_text("\n".join(shown))
+        width = float(text.get_window_extent().width) * 72 / ax.figure.dpi
+        if width <= most:
+            break
     text.remove()
-    return float(width)
+    return shown, width
 
 
 def _make_room(ax: Any, wide: list[float], width: float) -> None:
     """Widen the horizontal limits, so that what is drawn keeps off the columns of names."""
     left, right = ax.get_xlim()
-    unit = (right - left) / max(width - sum(wide), 0.3 * width)
-    ax.set_xlim(left - wide[0] * unit, right + wide[1] * unit)
+    unit = (right - left) / max(width - sum(wide) - 2 * MARGIN, 0.2 * width)
+    outer = [(w + MARGIN) * unit if w else 0.0 for w in wide]
+    ax.set_xlim(left - outer[0], right + outer[1])
 
 
 def _places(points: NDArray, x: float, line: float, height: float) -> NDArray:

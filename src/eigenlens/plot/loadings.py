@@ -54,7 +54,7 @@ class LoadingsDisplay(Panels):
     kind: Literal["bars", "heatmap"]
     most: int
 
-    panel: ClassVar[tuple[float, float]] = (3.3, 1.1)  # of bars: the height is without rows
+    panel: ClassVar[tuple[float, float]] = (3.9, 1.1)  # of bars: the height is without rows
 
     @classmethod
     def from_estimator(
@@ -127,7 +127,7 @@ class LoadingsDisplay(Panels):
 
     def _figure_size(self) -> tuple[float, float]:
         rows, columns = self._shape()
-        lines = LINE * min(self.most, len(self.names))
+        lines = LINE * max(5, min(self.most, len(self.names)))
         if self.kind == "heatmap":
             return 3.2 + 0.42 * len(self.weights), 1.9 + lines
         return columns * self.panel[0], rows * (self.panel[1] + lines)

@@ -54,7 +54,7 @@ class OutlierMapDisplay(Display):
     >>> X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 6))
     >>> X += 0.1 * rng.standard_normal(X.shape)
     >>> X[7] += 5.0
-    >>> model = RobustPCA(outliers="rows", rank=2).fit(X)
+    >>> model = RobustPCA(outliers="rows").fit(X)
     >>> display = OutlierMapDisplay.from_estimator(model, X)
     >>> int(display.flagged[0])
     7

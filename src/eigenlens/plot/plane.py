@@ -14,10 +14,13 @@ from ..measure.linear import checked, require_linear
 from .colours import BEYOND, QUIET
 from .display import Display, label
 from .inputs import last_step, names_of
-from .points import draw_points
+from .points import draw_points, make_box
 from .target import Target
 
 __all__ = ["PlaneDisplay"]
+
+HEIGHT = 22.0  # degrees, from which one looks down
+TILT, SLACK = 0.5, 0.25  # cosine between the way one looks and the normal of the plane
 
 
 @dataclass(eq=False)
@@ -125,9 +128,17 @@ class PlaneDisplay(Display):
         plane.set_edgecolor("#5b6573")
         ax.add_collection3d(plane)
         draw_points(ax, self.points, self.target)
-        for side, name in zip("xyz", self.names, strict=True):
-            getattr(ax, f"set_{side}label")(label(name))
-        ax.set_aspect("equal")  # so that right angles look right
+        make_box(ax, tuple(map(label, self.names)), equal=True)  # so that angles look right
+        ax.view_init(HEIGHT, self._azimuth())
+
+    def _azimuth(self) -> float:
+        """Return from where to look, so that the plane is seen neither from its edge nor flat."""
+        angles = np.array([-60, -30, -120, -150, 60, 30, 120, 150])  # along no axis
+        a, e = np.radians(angles), np.radians(HEIGHT)
+        eyes = np.stack([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.full(len(a), np.sin(e))])
+        off = np.abs(np.abs(self.normal @ eyes) - TILT)
+        good = np.flatnonzero(off < SLACK)
+        return float(angles[good[0] if len(good) else off.argmin()])
 
     def corners(self) -> NDArray:
         """Return the corners of the part of the plane that is drawn, of shape (4, 3)."""

@@ -11,8 +11,9 @@ from .colours import ACCENT, CLASSES, MARKERS, QUIET, SEQUENTIAL
 from .display import label
 from .target import UNKNOWN, Target
 
-__all__ = ["beside_axes", "draw_points", "size_of"]
+__all__ = ["beside_axes", "colour_of", "draw_points", "make_box", "size_of"]
 
+ZOOM = 0.82  # of a box in space, so that the names of its axes are on the page
 MANY = 5000  # points, from which on a vector picture holds them as pixels
 
 
@@ -51,10 +52,9 @@ def draw_points(
 def _draw_classes(ax: Any, points: NDArray, target: Target, look: dict[str, Any]) -> None:
     classes = np.array(target.classes)
     for i, level in enumerate(target.levels):
-        colour = QUIET if level == UNKNOWN else CLASSES[i % len(CLASSES)]
         marker = MARKERS[i % len(MARKERS)]
         mine = points[classes == level].T
-        ax.scatter(*mine, color=colour, marker=marker, label=label(level), **look)
+        ax.scatter(*mine, color=colour_of(i, level), marker=marker, label=label(level), **look)
 
 
 def _draw_legend(ax: Any, target: Target, gap: float) -> None:
@@ -64,10 +64,25 @@ def _draw_legend(ax: Any, target: Target, gap: float) -> None:
         handle.set_alpha(1.0)
 
 
+def colour_of(i: int, level: str) -> str:
+    """Return the colour of the class with this number and name."""
+    return QUIET if level == UNKNOWN else CLASSES[i % len(CLASSES)]
+
+
 def beside_axes(ax: Any, gap: float = 0.02, **options: Any) -> Any:
     """Return a legend to the right of the axes, where it covers nothing."""
     at = {"loc": "upper left", "bbox_to_anchor": (1.0 + gap, 1.0), "borderaxespad": 0.0}
     return ax.legend(**at, alignment="left", handletextpad=0.4, **options)
+
+
+def make_box(ax: Any, names: tuple[str, ...], *, equal: bool) -> None:
+    """Name the axes of a picture in space, and give them one scale or the usual proportions."""
+    for side, name in zip("xyz", names, strict=True):
+        getattr(ax, f"set_{side}label")(name, labelpad=6)
+        getattr(ax, f"{side}axis").get_major_locator().set_params(nbins=5)
+    limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+    ax.set_box_aspect(np.ptp(limits, axis=1) if equal else (4, 4, 3), zoom=ZOOM)
+    ax.set_anchor("E")  # beside a legend, for which the layout makes room from the first draw on
 
 
 def size_of(n: int) -> float:

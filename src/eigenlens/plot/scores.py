@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .display import Display
 from .inputs import axis_name, chosen, last_step, scores_of
-from .points import draw_points
+from .points import draw_points, make_box
 from .target import Target
 
 __all__ = ["ScoresDisplay"]
-
-ZOOM = 0.85  # in three dimensions, so that the names of the axes are on the page
 
 
 @dataclass(eq=False)
@@ -103,13 +100,12 @@ class ScoresDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         draw_points(ax, self.scores, self.target)
-        for direction, name in zip("xyz", self.axes, strict=False):
-            getattr(ax, f"set_{direction}label")(name)
-        if self.projection is None:
+        if self.projection:
+            make_box(ax, self.axes, equal=self.distances)
+            return
+        ax.set(xlabel=self.axes[0], ylabel=self.axes[1])
+        if self.distances:
+            ax.set_aspect("equal", adjustable="datalim")
+        else:  # where nothing is, in the mean
             ax.axhline(0, color="#d5d9de", linewidth=0.8, zorder=0)
             ax.axvline(0, color="#d5d9de", linewidth=0.8, zorder=0)
-            if self.distances:
-                ax.set_aspect("equal", adjustable="datalim")
-        else:
-            spread = np.ptp(self.scores, axis=0).clip(1e-12) if self.distances else (4, 4, 3)
-            ax.set_box_aspect(spread, zoom=ZOOM)

@@ -99,19 +99,24 @@ class ShepardDisplay(Display):
         ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
+        right, top = (1.03 * float(d.max()) or 1.0 for d in (self.original, self.embedded))
         cells = ax.hexbin(
             self.original,
             self.embedded,
             gridsize=CELLS,
+            extent=(0, right, 0, top),
             bins="log",
             mincnt=1,
             cmap=SEQUENTIAL,
             linewidths=0.1,
         )
         ax.figure.colorbar(cells, ax=ax, label="pairs of rows", fraction=0.05, pad=0.02)
-        top = float(self.original.max())
         ax.plot(
-            [0, top], [0, self.scale * top], color=BEYOND, linewidth=1.4, label="equal distances"
+            [0, right],
+            [0, self.scale * right],
+            color=BEYOND,
+            linewidth=1.4,
+            label="equal, up to scale",
         )
         if self.disparity is not None:
             ax.plot(
@@ -119,7 +124,7 @@ class ShepardDisplay(Display):
             )
         ax.legend(loc="upper left")
         ax.set(xlabel="distance in the table", ylabel="distance in the embedding")
-        ax.set(xlim=(0, 1.03 * top or 1.0), ylim=(0, 1.03 * float(self.embedded.max()) or 1.0))
+        ax.set(xlim=(0, right), ylim=(0, top))
         ax.set_title(f"rank correlation {self.correlation:.3f}, stress {self.stress:.3f}")
 
 
