@@ -1,5 +1,8 @@
 """Pictures of images, kernels and robust parts: the numbers behind them, and what is drawn."""
 
+import re
+from pathlib import Path
+
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -22,6 +25,7 @@ from eigenlens import (
     RobustPCA,
     VectorQuantizer,
     datasets,
+    plot,
 )
 from eigenlens.measure import RecoveryRegion
 from eigenlens.plot import (
@@ -36,6 +40,7 @@ from eigenlens.plot import (
     TraversalDisplay,
 )
 from eigenlens.plot.images import arranged, is_signed, limits, montage, shape_of, show
+from tools import pictures as pictures_tool
 
 HOSTILE = ["$x^2$", "<script>alert(1)</script>"]
 
@@ -490,3 +495,39 @@ def test_panels_on_given_axes(pca, digits, circles, pursuit):
     assert lift.ax_[0, 1].name == "3d"
     _, axes = plt.subplots(1, 3)
     assert SeparationDisplay.from_estimator(pursuit[1], ax=axes).ax_[0, 0] is axes[0]
+
+
+# ------------------------------------------------------------------------------ pages and pictures
+
+PAGE = Path(__file__).parents[1] / "docs" / "plots.md"
+LINE = re.compile(r"^  `(plot\.(\w+)\..+)`$", re.MULTILINE)
+
+
+def test_every_display_is_in_the_guide_and_its_line_draws():
+    text = PAGE.read_text(encoding="utf-8")
+    space = {}
+    for code in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        exec(code, space)
+    lines = LINE.findall(text)
+    assert {name for _, name in lines} | {"Display", "Panels"} == set(plot.__all__)
+    for code, name in lines:
+        assert type(eval(code, space)).__name__ == name
+        plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["component_images", "traversal"])
+def test_a_picture_is_current(name):
+    assert pictures_tool.fault(name) is None
+
+
+def test_pictures_are_all_there_and_small():
+    found = {path.stem: path.stat().st_size for path in pictures_tool.IMAGES.glob("*.png")}
+    assert set(found) == set(pictures_tool.NAMES)
+    assert max(found.values()) <= pictures_tool.MOST
+    pages = [PAGE, *PAGE.parent.glob("*.md"), PAGE.parents[1] / "README.md"]
+    used = re.findall(
+        r"images/(\w+)\.png", "".join(page.read_text(encoding="utf-8") for page in pages)
+    )
+    assert set(used) == set(found)
+    with pytest.raises(SystemExit, match="There is no picture nobody"):
+        pictures_tool.main(["--check", "nobody"])

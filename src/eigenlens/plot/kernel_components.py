@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -74,6 +75,7 @@ class KernelComponentsDisplay(Panels):
         X: Any,
         y: Any = None,
         *,
+        names: Sequence[str] | None = None,
         components: tuple[int, ...] = (0, 1, 2),
         resolution: int = 100,
         ax: Any = None,
@@ -88,6 +90,8 @@ class KernelComponentsDisplay(Panels):
             Points to draw on top.
         y : array-like of shape (n_samples,), optional
             Their classes or numbers.
+        names : sequence of str, optional
+            Of the columns. By default those of the fit or of the frame.
         components : tuple of int, default=(0, 1, 2)
             One panel each, 0 being the first; those that the model does not have are left out.
         resolution : int, default=100
@@ -99,6 +103,7 @@ class KernelComponentsDisplay(Panels):
         KernelComponentsDisplay
         """
         model, _ = last_step(estimator, X)
+        names = getattr(estimator, "feature_names_in_", None) if names is None else names
         points, _ = table_of(X, None)
         require_plane(points)
         across, up, grid = grid_around(points, resolution)
@@ -116,7 +121,7 @@ class KernelComponentsDisplay(Panels):
             up,
             scores[:, found].T.reshape(len(found), resolution, resolution),
             tuple(axis_name(model, j) for j in found),
-            names_of(estimator if model is estimator else None, X, None, 2),
+            names_of(None, X, names, 2),
         ).plot(ax)
 
     def _shape(self) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from .._text import percent
 from .colours import BEYOND
 from .display import Panels, label
 from .grid import grid_around, require_plane
@@ -65,7 +67,9 @@ class KernelLiftDisplay(Panels):
     names: list[str]
 
     @classmethod
-    def from_data(cls, X: Any, y: Any = None, *, ax: Any = None) -> Self:
+    def from_data(
+        cls, X: Any, y: Any = None, *, names: Sequence[str] | None = None, ax: Any = None
+    ) -> Self:
         """Draw two columns, and their lift.
 
         Parameters
@@ -73,13 +77,15 @@ class KernelLiftDisplay(Panels):
         X : array-like of shape (n_samples, 2)
         y : array-like of shape (n_samples,), optional
             Classes or numbers. Between two classes a plane is sought.
+        names : sequence of str, optional
+            Of the columns. By default those of the frame.
         ax : matplotlib Axes, or array of them, optional
 
         Returns
         -------
         KernelLiftDisplay
         """
-        points, names = table_of(X, None)
+        points, columns = table_of(X, names)
         require_plane(points)
         lifted = np.column_stack([points, (points**2).sum(axis=1)])
         target = None if y is None else Target.of(y, len(points))
@@ -88,7 +94,7 @@ class KernelLiftDisplay(Panels):
             first = np.array(target.classes) == target.levels[0]
             plane = _between(lifted, first)
             separated = float(np.mean((lifted @ plane[:3] + plane[3] > 0) == first))
-        return cls(points, lifted, target, plane, separated, names).plot(ax)
+        return cls(points, lifted, target, plane, separated, columns).plot(ax)
 
     def _shape(self) -> tuple[int, int]:
         return 1, 2
@@ -106,12 +112,12 @@ class KernelLiftDisplay(Panels):
         space.locator_params(nbins=4)
         draw_points(flat, self.points, self.target, key=False)
         draw_points(space, self.lifted, self.target)
-        if self.plane is not None:
-            self._draw_plane(flat, space)
+        if self.plane is not None and self.separated is not None:
+            self._draw_plane(self.plane, self.separated, flat, space)
 
-    def _draw_plane(self, flat: Any, space: Any) -> None:
+    def _draw_plane(self, plane: NDArray, share: float, flat: Any, space: Any) -> None:
         """Draw the plane between the classes, and where it meets the paraboloid."""
-        a, b, c, d = self.plane  # type: ignore[misc]
+        a, b, c, d = plane
         across, up, grid = grid_around(self.points, RESOLUTION)
         side = grid @ [a, b] + c * (grid**2).sum(axis=1) + d
         line = {"levels": [0.0], "colors": BEYOND, "linewidths": 1.5}
@@ -121,7 +127,7 @@ class KernelLiftDisplay(Panels):
             x, y = np.meshgrid([left, right], [low, high])
             height = -(a * x + b * y + d) / c
             space.plot_surface(x, y, height, color=BEYOND, alpha=0.3, linewidth=0)
-        space.set_title(f"lifted: a plane has {self.separated:.0%} on the right side")
+        space.set_title(f"lifted: a plane has {percent(share)} on the right side")
 
 
 def _between(lifted: NDArray, first: NDArray) -> NDArray:

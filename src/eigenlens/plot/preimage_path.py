@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -76,6 +77,7 @@ class PreimagePathDisplay(Display):
         estimator: Any,
         X: Any,
         *,
+        names: Sequence[str] | None = None,
         row: int = 0,
         starts: int = 8,
         n_steps: int = 100,
@@ -90,6 +92,8 @@ class PreimagePathDisplay(Display):
             Of a pipeline, the plane is that of the last step.
         X : array-like of shape (n_samples, 2)
             Points to draw.
+        names : sequence of str, optional
+            Of the columns. By default those of the fit or of the frame.
         row : int, default=0
             The row of `X` whose projection is sought.
         starts : int, default=8
@@ -116,8 +120,8 @@ class PreimagePathDisplay(Display):
         begins = rng.uniform(points.min(axis=0), points.max(axis=0), (starts, 2))
         paths = [model.preimage_path(points[row], begin, n_steps=n_steps) for begin in begins]
         distances = model.preimage_distances(points[row], grid).reshape(RESOLUTION, RESOLUTION)
-        names = names_of(estimator, X, None, 2)
-        return cls(points, row, paths, across, up, distances, names).plot(ax)
+        columns = names_of(estimator, X, names, 2)
+        return cls(points, row, paths, across, up, distances, columns).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         ax.contourf(self.across, self.up, self.distances, LEVELS, cmap=SEQUENTIAL, alpha=0.35)

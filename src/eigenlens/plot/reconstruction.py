@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -73,6 +74,7 @@ class ReconstructionDisplay(Panels):
         image_shape: tuple[int, ...] | None = None,
         rows: tuple[int, ...] = (0, 1, 2, 3, 4),
         truth: Any = None,
+        names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:
         """Draw rows of a table, and what a fitted model makes of them.
@@ -89,13 +91,15 @@ class ReconstructionDisplay(Panels):
             Those to draw.
         truth : array-like of shape (n_samples, n_features), optional
             The rows without noise.
+        names : sequence of str, optional
+            Of the columns. By default those of the fit or of the frame.
         ax : matplotlib Axes, or array of them, optional
 
         Returns
         -------
         ReconstructionDisplay
         """
-        table, names = table_of(X, None)
+        table, _ = table_of(X, None)
         rows = _existing(rows, len(table))
         shape = _image_shape(X, table.shape[1], image_shape)
         parts = [table[list(rows)], _reconstructed(estimator, some_rows(X, rows))]
@@ -103,13 +107,15 @@ class ReconstructionDisplay(Panels):
             parts.append(_checked_truth(truth, table.shape)[list(rows)])
         unit = ""
         if shape is None:
-            names, deviation = names_of(estimator, X, None, len(names)), table.std(axis=0)
+            deviation = table.std(axis=0)
             if deviation.max() > UNLIKE * np.median(deviation):
                 deviation[deviation == 0] = 1
                 parts = [(part - table.mean(axis=0)) / deviation for part in parts]
                 unit = "deviations"
         before, after, *clean = parts
-        return cls(before, after, clean[0] if clean else None, rows, shape, names, unit).plot(ax)
+        names = getattr(estimator, "feature_names_in_", None) if names is None else names
+        columns = names_of(None, X, names, table.shape[1])
+        return cls(before, after, clean[0] if clean else None, rows, shape, columns, unit).plot(ax)
 
     def _shape(self) -> tuple[int, int]:
         if self.image_shape is None:

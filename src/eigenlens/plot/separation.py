@@ -125,8 +125,12 @@ class SeparationDisplay(Panels):
         if self.row is None:
             figure = ax[0, 0].figure
             below = {"location": "bottom", "shrink": 0.8, "extend": "both"}
-            figure.colorbar(drawn[1], ax=list(ax[0, :2]), aspect=50, **below)
-            figure.colorbar(drawn[2], ax=ax[0, 2], aspect=22, **below)
+            bars = (
+                figure.colorbar(drawn[1], ax=list(ax[0, :2]), aspect=50, **below),
+                figure.colorbar(drawn[2], ax=ax[0, 2], aspect=22, **below),
+            )
+            for bar in bars:
+                bar.ax.locator_params(nbins=5)
 
 
 def _parts(model: Any, X: Any, row: int | None) -> tuple[NDArray, NDArray, NDArray]:

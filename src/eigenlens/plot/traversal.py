@@ -135,14 +135,19 @@ class TraversalDisplay(Panels):
         for place in np.ndindex(ax.shape):
             show(ax[place], self.images[place], within)
         for panel, score in zip(ax[-1], self.across, strict=True):
-            panel.set_xlabel(f"{score:.3g}", fontsize="small")
+            panel.set_xlabel(_short(score), fontsize="small")
         middle = ax[-1, len(self.across) // 2]
         middle.set_xlabel(f"{middle.get_xlabel()}\n{self.titles[0]}")
         if len(self.titles) > 1:
             for panel, score in zip(ax[:, 0], self.down, strict=True):
-                panel.set_ylabel(f"{score:.3g}", fontsize="small")
+                panel.set_ylabel(_short(score), fontsize="small")
             middle = ax[len(self.down) // 2, 0]
             middle.set_ylabel(f"{self.titles[1]}\n{middle.get_ylabel()}")
+
+
+def _short(score: float) -> str:
+    """Return three digits of a number, without an exponent if it is not huge."""
+    return f"{float(f'{score:.3g}') + 0.0:g}"
 
 
 def _even(steps: int) -> NDArray:
