@@ -167,6 +167,13 @@ def test_help_lists_every_command_in_order(inside):
     assert listed == ORDER.split()
 
 
+@pytest.mark.parametrize("command", [[], ["denoise"], ["plot"]], ids=str)
+def test_a_command_without_arguments_explains_itself(inside, command):
+    code, out, err = inside(*command)
+    assert (code, err) == (2, "")
+    assert out == fine(inside(*command, "--help"))
+
+
 # -------------------------------------------------------------------------------- denoise
 
 
@@ -409,6 +416,10 @@ MISTAKES = [
     ("plot biplot wine.skops -o a.png", 2, ["DATA"]),
     ("plot scores wine.skops wine.csv --target nothing -o a.png", 1, ["'nothing'", "It has"]),
     ("plot scores wine.skops wine.csv --components 0,9 -o a.png", 1, ["components=(0, 9)"]),
+    ("plot biplot wine.skops wine.csv --most x -o a.png", 2, ["--most asks for a whole number"]),
+    ("plot biplot wine.skops wine.csv --components 0 -o a.png", 2, ["2 whole numbers, such as"]),
+    ("plot loadings wine.skops --kind pie -o a.png", 2, ["--kind asks for bars or heatmap", "pie"]),
+    ("inspect nothing.skops", 1, ["There is no file 'nothing.skops'", "Check its name"]),
     ("plot scree digits.skops -o nowhere/a.png", 1, ["nowhere", "Create it"]),
     ("plot component-images digits.skops --image 9x9 -o a.png", 1, ["64"]),
     ("report street.txt", 1, ["street.txt", "Check its name"]),

@@ -21,6 +21,7 @@ __all__ = [
     "command_name",
     "find",
     "named",
+    "option_name",
     "options",
     "owners",
     "plain",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigenlens._text import clean
+from eigenlens._text import clean, count
 
 from . import _methods
 from ._options import (
@@ -153,7 +153,7 @@ def _show(found: Comparison, console: Page) -> None:
         console.print(_sheet(rows, names))
         console.print()
     if rows:
-        console.say(f"{rows[0].n_components} components: {rows[0].why}.")
+        console.say(f"{count(rows[0].n_components, 'component')}: {rows[0].why}.")
     if len(rows) > 1:
         console.say("* the best of a column")
     for row in found.rows:
