@@ -14,6 +14,8 @@ NEARER = 0.05  # share of neighbours, the same
 BENT = 1.25  # times what the middle cell is off: outliers have turned the components of PCA
 READ = 0.2  # share of zero weights from which on components are easier to read
 COST = 0.85  # of the variance of PCA that such components must keep
+APART = 0.2  # share of the variance along an axis, more between classes than PCA has
+HALF = 0.5  # of what PCA explains, which parts must to be worth a look
 ORDER = ("outliers", "classes", "seeing", "reading", "parts", "reconstruction")
 
 Advice = dict[str, Any]
@@ -30,7 +32,7 @@ def advised(
         _reading(sections),
         _seeing(sections),
         _outliers(sections),
-        _classes(rows, (comparison or {}).get("held_out", 0)) if classes else None,
+        _classes(rows, sections, (comparison or {}).get("held_out", 0)) if classes else None,
         _parts(sections),
     ]
     return [one for one in found if one is not None]
@@ -155,20 +157,23 @@ def _outliers(sections: list[tuple[str, Any]]) -> Advice | None:
     return None
 
 
-def _classes(rows: dict[str, Any], held_out: int) -> Advice | None:
+def _classes(rows: dict[str, Any], sections: list[tuple[str, Any]], held_out: int) -> Advice | None:
     shares = _column(rows, "knn_accuracy")
-    if "PCA" not in shares or len(shares) < 2:
-        return None
-    best, own = max(shares, key=lambda name: (shares[name], name)), shares["PCA"]
+    compared = "PCA" in shares and len(shares) > 1
+    best, own = max(shares, key=lambda name: (shares[name], name), default=""), shares.get("PCA", 0)
     # two standard errors of a share of so many rows
-    chance = 2 * math.sqrt(max(own * (1 - own), 1 / held_out) / held_out)
-    if shares[best] - own > chance:
+    chance = 2 * math.sqrt(max(own * (1 - own), 1 / held_out) / held_out) if compared else 1.0
+    if compared and shares[best] - own > chance:
         number = f"{shares[best]:.3g}"
         text = (
             f"To tell the classes apart, take {best}: its neighbours name the class of a share of "
             f"{number} of the rows held out, those of PCA of {own:.3g}."
         )
         return _advice("classes", best, text, number, "comparison")
+    if (axis := _along_an_axis(sections)) is not None:
+        return axis
+    if not compared:
+        return None
     number = f"{own:.3g}"
     text = (
         f"To tell the classes apart, PCA is enough: its neighbours name the class of a share of "
@@ -178,17 +183,40 @@ def _classes(rows: dict[str, Any], held_out: int) -> Advice | None:
     return _advice("classes", "PCA", text, number, "comparison")
 
 
+def _along_an_axis(sections: list[tuple[str, Any]]) -> Advice | None:
+    """Return the map on an axis of which classes lie apart that do not so on any of PCA."""
+    maps = [(where, one) for where, one in sections if "between" in one]
+    if not maps:
+        return None
+    where, one = max(maps, key=lambda pair: pair[1]["between"][0])
+    best, own = one["between"]
+    if best - own <= APART:
+        return None
+    number = percent(best)
+    text = (
+        f"To see the classes apart, take {one['name']}: {number} of the variance along one of its "
+        f"axes lies between them, at most {percent(own)} along those of PCA."
+    )
+    return _advice("classes", one["name"], text, number, where)
+
+
 def _parts(sections: list[tuple[str, Any]]) -> Advice | None:
     parts = [(where, one) for where, one in sections if one.get("parts")]
     if not parts:
         return None
     where, one = max(parts, key=lambda pair: pair[1]["kept"])
-    number = percent(one["kept"])
+    number, own = percent(one["kept"]), percent(one["kept_by_pca"])
+    if one["kept"] >= HALF * one["kept_by_pca"]:
+        text = (
+            f"To see the rows as sums of parts, take {one['name']}: it explains {number} of the "
+            f"variance of a column on average, PCA of the same table {own}."
+        )
+        return _advice("parts", one["name"], text, number, where)
     text = (
-        f"To see the rows as sums of parts, take {one['name']}: its parts make {number} of the "
-        "squares of the table."
+        f"Parts that only add up say little here: those of {one['name']} explain {number} of the "
+        f"variance of a column on average, PCA of the same table {own}."
     )
-    return _advice("parts", one["name"], text, number, where)
+    return _advice("parts", "PCA", text, number, where)
 
 
 def _column(

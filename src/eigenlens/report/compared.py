@@ -16,7 +16,7 @@ from .plain import plain
 __all__ = ["ROWS", "compared", "comparison_section", "gave_up"]
 
 ROWS = 2000  # that methods are compared on
-GIVEN_UP = ("Not done in", "The time was used up", "Its process ended")
+GIVEN_UP = ("Not done in", "Its process ended")
 """How errors of methods begin that it is no use to try again here."""
 ABOUT = {
     "n_components": "Components that were asked for.",

@@ -12,10 +12,10 @@ from sklearn.utils import get_tags
 from .._register import Method
 from .._text import count, listed
 from ..measure.comparison import Comparison
-from ..measure.trial import Fit, components_of, made
+from ..measure.trial import Fit
 from .clock import Clock
 from .compared import ROWS, gave_up
-from .fits import PAIRS, Fits, Fitted, fit_other
+from .fits import PAIRS, Fits, Fitted, fit_other, model_of
 
 __all__ = ["LeftOut", "fit_others", "without_parts"]
 
@@ -113,8 +113,7 @@ def _seconds(method: Method, row: Any, n: int) -> float:
 
 
 def _unfitted(method: Method, fits: Fits, target: NDArray | None, random_state: Any) -> Fitted:
-    k = 2 if method.kind == "manifold" else fits.shown
-    model = made(method, components_of(method, k, target)[0], random_state)
+    model = model_of(method, fits, target, random_state)
     tags = get_tags(model).input_tags
     filled, positive = fits.holes and not tags.allow_nan, bool(tags.positive_only)
     below = bool(np.nanmin(fits.X) < 0)
