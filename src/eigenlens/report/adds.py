@@ -36,8 +36,6 @@ class Setting:
     fits : Fits
     names : tuple of str
         Of the columns of the fits.
-    usable : ndarray of int
-        Their places in the table.
     drawn : ndarray of int
     map : dict or None
         What the first two components of PCA keep, as `plane_map` has it.
@@ -46,7 +44,6 @@ class Setting:
     table: Table
     fits: Fits
     names: tuple[str, ...]
-    usable: NDArray
     drawn: NDArray
     map: dict[str, Any] | None
 

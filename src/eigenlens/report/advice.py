@@ -160,7 +160,10 @@ def _outliers(sections: list[tuple[str, Any]]) -> Advice | None:
 def _classes(rows: dict[str, Any], sections: list[tuple[str, Any]], held_out: int) -> Advice | None:
     shares = _column(rows, "knn_accuracy")
     compared = "PCA" in shares and len(shares) > 1
-    best, own = max(shares, key=lambda name: (shares[name], name), default=""), shares.get("PCA", 0)
+    best, own = (
+        max(shares, key=lambda name: (shares[name], name == "PCA"), default=""),
+        shares.get("PCA", 0),
+    )
     # two standard errors of a share of so many rows
     chance = 2 * math.sqrt(max(own * (1 - own), 1 / held_out) / held_out) if compared else 1.0
     if compared and shares[best] - own > chance:
@@ -175,10 +178,11 @@ def _classes(rows: dict[str, Any], sections: list[tuple[str, Any]], held_out: in
     if not compared:
         return None
     number = f"{own:.3g}"
+    ahead = f"the best ({best}, {shares[best]:.3g}) is not ahead by more than chance among"
     text = (
         f"To tell the classes apart, PCA is enough: its neighbours name the class of a share of "
-        f"{number} of the rows held out, and the best ({best}, {shares[best]:.3g}) is not ahead by "
-        f"more than chance among {held_out} rows."
+        f"{number} of the rows held out, and "
+        f"{'no other does better on' if best == 'PCA' else ahead} {held_out} rows."
     )
     return _advice("classes", "PCA", text, number, "comparison")
 

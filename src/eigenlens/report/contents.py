@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._register import Method, summary
 from .._text import clean, count, listed
 from ..data.scaling import SCALERS
+from ..measure.trial import fit_one
 from .adds import Setting, plane_map
 from .advice import advised, headline
 from .code import Code
 from .compared import comparison_section
 from .findings import findings, meanings, plane
+from .fits import Fitted, fit_pca
 from .lines import lines_section
 from .plain import plain
 from .quality import Quality
@@ -27,7 +30,7 @@ from .shell import Shell
 from .study import Study
 from .table import Table
 
-__all__ = ["contents"]
+__all__ = ["contents", "section_of"]
 
 MEANT = 3  # components of which the page says what they are about
 
@@ -152,7 +155,7 @@ def _others(study: Study, code: Code, shell: Shell) -> dict[str, Any]:
     """Return what the other methods add, how they compare, and what to take for what."""
     fits, drawn = study.fits, study.drawn
     pca = plane_map(fits.filled[drawn], fits.scores[drawn]) if study.others else None
-    setting = Setting(study.table, fits, study.names, study.usable, drawn, pca)
+    setting = Setting(study.table, fits, study.names, drawn, pca)
     sections = [
         model_section(one, setting, study.images)
         | {"python": code.method(one), "shell": shell.method(one)}
@@ -180,3 +183,16 @@ def _budget(study: Study, code: Code, shell: Shell) -> dict[str, Any]:
     ]
     clock = study.clock
     return {"seconds": clock.budget, "used": clock.used, "left_out": left_out}
+
+
+def section_of(estimator: Any, X: NDArray, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the section of any estimator, fitted to a table as it is."""
+    rng = np.random.default_rng(0)
+    table = Table.of(X, names=names, target=None, max_rows=len(X), rng=rng)
+    fits = fit_pca(table.values, scale="none", n_components=2, random_state=0, callbacks=())
+    kind = type(estimator)
+    method = Method(kind.__name__, kind.kind, summary(kind), (), "", kind.__module__)
+    fit = fit_one(kind.__name__, estimator, fits.Z, fits.filled)
+    every = np.arange(len(X))
+    setting = Setting(table, fits, table.names, every, plane_map(fits.filled, fits.scores))
+    return model_section(Fitted(fit, method, None, False, fits.filled), setting, None)
