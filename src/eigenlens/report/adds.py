@@ -126,6 +126,7 @@ def _as_lines(one: Fitted, setting: Setting, weights: NDArray) -> dict[str, Any]
     return {
         "adds": said,
         "readable": lines,
+        "nonzeros": used.sum(axis=1).tolist(),
         "kept": kept,
         "kept_by_pca": whole,
         "zeros": float((~used).mean()),

@@ -49,13 +49,16 @@ def contents(study: Study, title: str | None, notes: Iterable[str]) -> dict[str,
             "code": code.whole(study.others),
             **_pca(study),
             **_others(study, code, shell),
-            "lines": lines_section(
-                code,
-                shell,
-                compared=study.compared,
-                classes=study.table.classes is not None,
-                image_shape=None if study.images is None else tuple(asked.image_shape or ()),
-            ),
+        }
+        found["lines"] = lines_section(
+            code,
+            shell,
+            compared=study.compared,
+            classes=study.table.classes is not None,
+            image_shape=None if study.images is None else tuple(asked.image_shape or ()),
+        ) | {
+            f"method{i}": {"python": one["python"], "shell": one["shell"]}
+            for i, one in enumerate(found["methods"])
         }
         best = headline(found["advice"])
         found["findings"] = findings(
@@ -127,7 +130,7 @@ def _pca(study: Study) -> dict[str, Any]:
         if images
         else correlation_section(fits.X, study.seen.R, names, loadings),
         "image": None if images is None else images.section(),
-        "images": None if images is None else images.pictures(table, fits, _examples(study)),
+        "images": None if images is None else images.of_pca(table, fits),
         "seen": {
             "scores": plane(table, fits.scores, components["shares"]),
             "loadings": meanings(loadings[:, :MEANT], components["shares"], names),
@@ -141,14 +144,6 @@ def _telling(loadings: NDArray) -> NDArray:
     """Return the columns in the order of what the first components say of them."""
     weight = (np.nan_to_num(loadings[:, :MEANT]) ** 2).sum(axis=1)
     return np.argsort(-weight, kind="stable")
-
-
-def _examples(study: Study) -> NDArray:
-    """Return rows to show as images: the first of each class, or from the whole table."""
-    classes = study.table.classes
-    if classes is not None:
-        return np.sort(np.unique(classes, return_index=True)[1])
-    return np.linspace(0, len(study.table.values) - 1, 6).astype(int)
 
 
 def _others(study: Study, code: Code, shell: Shell) -> dict[str, Any]:

@@ -65,8 +65,8 @@ def model_section(one: Fitted, setting: Setting, images: Images | None) -> dict[
         return section
     section |= _figures(one, weights, names, setting.drawn) | added(one, setting, weights)
     if images is not None and weights is not None:
-        section |= {"images": images.weights(weights)}
-        section.pop("weights", None)
+        section["images"] = images.of_method(one, setting.table, setting.fits, weights)
+        del section["weights"]
     return section
 
 
