@@ -11,7 +11,7 @@ __all__ = ["advised", "headline"]
 
 SLIGHT = 0.01  # error, by which two methods differ without a reason to prefer one
 NEARER = 0.05  # share of neighbours, the same
-BENT = 1.25  # times what the middle cell is off: outliers have turned the components of PCA
+BENT = 1.25  # times what cells that are not far off are off: outliers have bent PCA
 READ = 0.2  # share of zero weights from which on components are easier to read
 COST = 0.85  # of the variance of PCA that such components must keep
 APART = 0.2  # share of the variance along an axis, more between classes than PCA has
@@ -129,7 +129,7 @@ def _outliers(sections: list[tuple[str, Any]]) -> Advice | None:
     for where, one in sections:
         if "cells" not in one:
             continue
-        middle, own = one["middle"]
+        without, own = one["off"]
         far, name = one["far"], one["name"]
         if not far:
             text = f"No outlier speaks against PCA: {name} finds 0 cells far off."
@@ -142,16 +142,16 @@ def _outliers(sections: list[tuple[str, Any]]) -> Advice | None:
                 return _advice("outliers", "PCA", text, number, where)
             return _advice("outliers", "PCA", text, "0 cells", where)
         number = f"{far:,}".replace(",", " ") + (" cell" if far == 1 else " cells")
-        if own > BENT * middle:
+        if own > BENT * without:
             text = (
                 f"Against outliers, take {name}: {number} {'is' if far == 1 else 'are'} far off, "
-                f"and bend PCA, from which the middle cell is off by {own:.3g} instead of "
-                f"{middle:.3g}."
+                f"and bend PCA, from which the others are off by {own:.3g} instead of "
+                f"{without:.3g}."
             )
             return _advice("outliers", name, text, number, where)
         text = (
-            f"{name} lists {number} far off; look at them, but they do not bend PCA: the middle "
-            f"cell is off by {own:.3g} from it, by {middle:.3g} from {name}."
+            f"{name} finds {number} far off, worth a look, but they hardly bend PCA: the others "
+            f"are off by {own:.3g} from it, by {without:.3g} from {name}."
         )
         return _advice("outliers", "PCA", text, number, where)
     return None
