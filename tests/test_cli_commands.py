@@ -380,6 +380,15 @@ def test_denoise_images(inside, pictures, tmp_path):
     assert eigenlens.open(back).image_shape == (8, 10)
 
 
+def test_report_knows_images_and_the_budget(inside, monkeypatch, tmp_path):
+    from eigenlens.report.report import Report
+
+    asked = {}
+    monkeypatch.setattr(Report, "of", lambda X, **options: asked.update(options) or Report({}))
+    fine(inside("report", "digits.npy", "--image", "8x8", "--budget", 7, "--json"))
+    assert (asked["image_shape"], asked["budget"]) == ((8, 8), 7)
+
+
 # -------------------------------------------------------------------------------- mistakes
 
 MISTAKES = [

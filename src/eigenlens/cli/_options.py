@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eigenlens.data.blocks import Blocks
 
 __all__ = [
+    "Budget",
     "Columns",
     "Data",
     "Drop",
@@ -112,6 +113,9 @@ Image = Annotated[
         callback=_size,
         help="Each row is an image of this height and width (HxWx3 in colour).",
     ),
+]
+Budget = Annotated[
+    float, typer.Option("--budget", metavar="SECONDS", help="For all methods together.")
 ]
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", help="For methods that draw at random.")

@@ -12,6 +12,7 @@ from eigenlens._text import clean, count
 
 from . import _methods
 from ._options import (
+    Budget,
     Columns,
     Data,
     Drop,
@@ -44,9 +45,6 @@ Number = Annotated[
         metavar="VALUE",
         help="For all methods: a number, a share of the variance, or a rule.",
     ),
-]
-Budget = Annotated[
-    float, typer.Option("--budget", metavar="SECONDS", help="For all methods together.")
 ]
 Sheet = Annotated[
     str | None,

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ._options import Columns, Data, Drop, Encode, Encoding, Image, Json, Scale, Seed, Target
+from ._options import (
+    Budget,
+    Columns,
+    Data,
+    Drop,
+    Encode,
+    Encoding,
+    Image,
+    Json,
+    Scale,
+    Seed,
+    Target,
+)
 
 __all__ = ["report"]
 
@@ -20,10 +31,6 @@ Only = Annotated[
     list[str] | None,
     typer.Option("--methods", metavar="NAMES", help="Methods to run, separated by commas."),
 ]
-Budget = Annotated[
-    float | None,
-    typer.Option("--budget", metavar="SECONDS", help="For all methods together."),
-]
 
 
 def report(
@@ -33,7 +40,7 @@ def report(
     scale: Scale = "standard",
     target: Target = None,
     image: Image = None,
-    budget: Budget = None,
+    budget: Budget = 120.0,
     columns: Columns = None,
     drop: Drop = None,
     encode: Encode = None,
@@ -72,7 +79,8 @@ def report(
             methods=wanted or "all",
             random_state=seed,
             callbacks=[progress],
-            **_understood(image_shape=blocks.image_shape, budget=budget),
+            image_shape=blocks.image_shape,
+            budget=budget,
         )
     if json:
         typer.echo(page.to_json())
@@ -81,11 +89,3 @@ def report(
     for finding in page.findings:
         typer.echo(f"- {finding}")
     typer.echo(f"\nThe page: {output}")
-
-
-def _understood(**options: Any) -> dict[str, Any]:
-    """Return the options that were given and that reports know."""
-    from eigenlens import Report
-
-    known = inspect.signature(Report.of).parameters
-    return {name: value for name, value in options.items() if value is not None and name in known}
