@@ -260,6 +260,17 @@ def test_what_is_no_video(tmp_path, ending, content):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("ending", ["mp4", "avi", "mkv"])
+def test_a_list_named_as_a_video_is_not_followed(tmp_path, ending):
+    write_video(tmp_path / "other.mkv", GREY)
+    path = tmp_path / f"clip.{ending}"
+    path.write_text("ffconcat version 1.0\nfile other.mkv\n")
+    with av.open(str(path)) as tricked:  # what would happen without a container that is named
+        assert sum(1 for _ in tricked.decode(video=0)) == len(GREY)
+    with pytest.raises(DataError, match=rf"^clip.{ending} is damaged, cut off or no video"):
+        eigenlens.open(path)
+
+
 def test_a_video_that_is_cut_off(tmp_path):
     noise = rng.integers(0, 256, (12, 64, 64), dtype=np.uint8)
     whole = write_video(tmp_path / "whole.mkv", noise).read_bytes()
