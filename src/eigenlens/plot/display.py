@@ -112,11 +112,12 @@ class Panels(Display):
         with plt.rc_context(STYLE):
             if ax is None:
                 figure = plt.figure(figsize=self._figure_size(), layout="constrained")
-                axes = figure.subplots(rows, columns, squeeze=False)
+                widths = self._widths()
+                axes = figure.subplots(rows, columns, squeeze=False, width_ratios=widths)
             elif isinstance(ax, np.ndarray) or (isinstance(ax, Sequence) and len(ax)):
                 axes = self._given(np.asarray(ax, dtype=object), rows, columns)
             else:
-                axes = _divided(ax, rows, columns)
+                axes = _divided(ax, rows, columns, self._widths())
             self.ax_, self.figure_ = axes, axes[0, 0].figure
             self._draw(axes)
         return self
@@ -124,6 +125,10 @@ class Panels(Display):
     @abstractmethod
     def _shape(self) -> tuple[int, int]:
         """Return how many rows and columns of panels there are."""
+
+    def _widths(self) -> list[float] | None:
+        """Return how wide the columns are in relation to each other; by default all are alike."""
+        return None
 
     def _figure_size(self) -> tuple[float, float]:
         (rows, columns), (width, height) = self._shape(), self.panel
@@ -138,7 +143,7 @@ class Panels(Display):
         return axes.reshape(rows, columns)
 
 
-def _divided(ax: Any, rows: int, columns: int) -> NDArray:
+def _divided(ax: Any, rows: int, columns: int, widths: list[float] | None) -> NDArray:
     """Return panels in the place of one Axes, or this itself for one panel."""
     if rows == columns == 1:
         return np.array([[ax]], dtype=object)
@@ -146,7 +151,7 @@ def _divided(ax: Any, rows: int, columns: int) -> NDArray:
     if spec is None:
         raise ValueError("ax is no subplot, and cannot be divided. Give an array of axes instead.")
     ax.set_axis_off()
-    grid = spec.subgridspec(rows, columns)
+    grid = spec.subgridspec(rows, columns, width_ratios=widths)
     panels = [[ax.figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(rows)]
     return np.array(panels, dtype=object)
 

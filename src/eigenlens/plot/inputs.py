@@ -13,7 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._text import count, listed, percent, unique
 from ..measure.frames import column_names
 
-__all__ = ["axis_name", "chosen", "last_step", "names_of", "scores_of", "table_of", "weights_of"]
+__all__ = [
+    "axis_name",
+    "chosen",
+    "last_step",
+    "names_of",
+    "scores_of",
+    "some_rows",
+    "table_of",
+    "weights_of",
+]
 
 
 def last_step(estimator: Any, X: Any = None) -> tuple[Any, Any]:
@@ -114,6 +123,13 @@ def axis_name(model: Any, j: int) -> str:
         return f"component {j + 1} ({percent(float(shares[j]))})"
     # a place has dimensions, which mean nothing one by one
     return f"{'dimension' if hasattr(model, 'embedding_') else 'component'} {j + 1}"
+
+
+def some_rows(X: Any, rows: Sequence[int]) -> Any:
+    """Return these rows of `X`, a frame if it is one: a model may go by names of columns."""
+    if hasattr(X, "iloc"):
+        return X.iloc[list(rows)]
+    return X[list(rows)] if hasattr(X, "shape") else np.asarray(X)[list(rows)]
 
 
 def table_of(X: Any, names: Sequence[str] | None) -> tuple[NDArray, list[str]]:

@@ -17,11 +17,13 @@ ZOOM = 0.82  # of a box in space, so that the names of its axes are on the page
 MANY = 5000  # points, from which on a vector picture holds them as pixels
 
 
-def draw_points(ax: Any, points: NDArray, target: Target | None, *, gap: float = 0.02) -> None:
+def draw_points(
+    ax: Any, points: NDArray, target: Target | None, *, gap: float = 0.02, key: bool = True
+) -> None:
     """Draw a point for each row of `points`, which has two or three columns.
 
     Classes are told apart by colour and by marker. Where a number is unknown, the point is hollow.
-    Legend and colour bar are to the right, with a gap in widths of the axes.
+    Legend and colour bar are to the right, with a gap in widths of the axes, unless `key` is False.
     """
     look: dict[str, Any] = {
         "s": size_of(len(points)),
@@ -35,14 +37,16 @@ def draw_points(ax: Any, points: NDArray, target: Target | None, *, gap: float =
         ax.scatter(*points.T, color=ACCENT, **look)
     elif target.numbers is None:
         _draw_classes(ax, points, target, look)
-        _draw_legend(ax, target, gap)
+        if key:
+            _draw_legend(ax, target, gap)
     else:
         known = ~np.isnan(target.numbers)
         hollow = look | {"linewidths": 0.7, "facecolor": "none", "edgecolor": QUIET}
         ax.scatter(*points[~known].T, **hollow)
         drawn = ax.scatter(*points[known].T, c=target.numbers[known], cmap=SEQUENTIAL, **look)
-        at = {"fraction": 0.05, "pad": max(gap, 0.1) if ax.name == "3d" else gap}
-        ax.figure.colorbar(drawn, ax=ax, label=label(target.name), **at)
+        if key:
+            at = {"fraction": 0.05, "pad": max(gap, 0.1) if ax.name == "3d" else gap}
+            ax.figure.colorbar(drawn, ax=ax, label=label(target.name), **at)
 
 
 def _draw_classes(ax: Any, points: NDArray, target: Target, look: dict[str, Any]) -> None:
