@@ -352,6 +352,15 @@ def test_preimage_distances_are_those_of_the_feature_space(circles):
     assert_allclose(model.preimage_distances(X[0], X), 2 - 2 * np.exp(-0.3 * apart), atol=1e-6)
 
 
+def test_one_row_has_no_names_and_the_right_length(circles):
+    model = KernelPCA(1, kernel="rbf").fit(pd.DataFrame(circles[0], columns=HOSTILE))
+    assert len(model.preimage_path(circles[0][0], n_steps=2)) == 3
+    with pytest.raises(
+        ValueError, match="A row of 3 numbers was given, and KernelPCA was fitted to 2"
+    ):
+        model.preimage_path([1, 2, 3])
+
+
 def test_paths_end_where_the_distance_is_least():
     X = 0.3 * np.random.default_rng(0).standard_normal((60, 2))
     model = KernelPCA(1, kernel="rbf", gamma=1.0, preimage="fixed_point").fit(X)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["grid_around", "require_plane"]
+__all__ = ["grid_around", "like", "require_plane"]
 
 MARGIN = 0.1  # of the range of the points, around them
 
@@ -31,3 +33,10 @@ def grid_around(points: NDArray, resolution: int) -> tuple[NDArray, NDArray, NDA
     across, up = np.linspace(low - room, high + room, resolution).T
     grid = np.column_stack([side.ravel() for side in np.meshgrid(across, up)])
     return across, up, grid
+
+
+def like(X: Any, grid: NDArray) -> Any:
+    """Return the grid as a frame with the columns of `X`, if this is one: models go by names."""
+    if not hasattr(X, "columns"):
+        return grid
+    return type(X)(dict(zip(X.columns, grid.T, strict=True)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .colours import DIVERGING
 from .display import Panels, label
-from .grid import grid_around, require_plane
+from .grid import grid_around, like, require_plane
 from .images import arranged, limits
 from .inputs import axis_name, last_step, names_of, table_of
 from .points import draw_points
@@ -107,7 +107,7 @@ class KernelComponentsDisplay(Panels):
         points, _ = table_of(X, None)
         require_plane(points)
         across, up, grid = grid_around(points, resolution)
-        scores = np.asarray(_placed(estimator, X, grid), dtype=np.float64)
+        scores = np.asarray(estimator.transform(like(X, grid)), dtype=np.float64)
         found = [j for j in components if 0 <= j < scores.shape[1]]
         if not found:
             raise ValueError(
@@ -142,10 +142,3 @@ class KernelComponentsDisplay(Panels):
             panel.label_outer()
         for empty in panels:
             empty.set_axis_off()
-
-
-def _placed(estimator: Any, X: Any, grid: NDArray) -> Any:
-    """Return the scores of a grid, which goes by the names of `X` if it has some."""
-    if hasattr(X, "columns"):
-        grid = type(X)(dict(zip(X.columns, grid.T, strict=True)))
-    return estimator.transform(grid)

@@ -15,7 +15,7 @@ from .colours import BEYOND
 from .display import Panels, label
 from .grid import grid_around, require_plane
 from .inputs import table_of
-from .points import draw_points
+from .points import draw_points, make_box
 from .target import Target
 
 __all__ = ["KernelLiftDisplay"]
@@ -106,14 +106,12 @@ class KernelLiftDisplay(Panels):
         x, y = (label(name) for name in self.names)
         flat.set(title="the plane", xlabel=x, ylabel=y)
         flat.set_aspect("equal", adjustable="datalim")
-        space.set_box_aspect(None, zoom=0.85)  # else the name of the height is cut off
-        space.set(title="lifted", xlabel=x, ylabel=y)
-        space.set_zlabel(f"{x}² + {y}²", labelpad=8)
-        space.locator_params(nbins=4)
+        space.set_title("lifted")
         draw_points(flat, self.points, self.target, key=False)
         draw_points(space, self.lifted, self.target)
         if self.plane is not None and self.separated is not None:
             self._draw_plane(self.plane, self.separated, flat, space)
+        make_box(space, (x, y, f"{x}² + {y}²"), equal=False)
 
     def _draw_plane(self, plane: NDArray, share: float, flat: Any, space: Any) -> None:
         """Draw the plane between the classes, and where it meets the paraboloid."""

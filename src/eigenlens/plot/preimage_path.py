@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .colours import ACCENT, BEYOND, SEQUENTIAL
 from .display import Display, label
-from .grid import grid_around, require_plane
+from .grid import grid_around, like, require_plane
 from .inputs import last_step, names_of, table_of
 from .points import beside_axes
 
@@ -119,7 +119,8 @@ class PreimagePathDisplay(Display):
         rng = np.random.default_rng(random_state)
         begins = rng.uniform(points.min(axis=0), points.max(axis=0), (starts, 2))
         paths = [model.preimage_path(points[row], begin, n_steps=n_steps) for begin in begins]
-        distances = model.preimage_distances(points[row], grid).reshape(RESOLUTION, RESOLUTION)
+        distances = model.preimage_distances(points[row], like(seen, grid))
+        distances = distances.reshape(RESOLUTION, RESOLUTION)
         columns = names_of(estimator, X, names, 2)
         return cls(points, row, paths, across, up, distances, columns).plot(ax)
 
