@@ -53,6 +53,9 @@ def _explained(error: Exception) -> int:
     """Say what was wrong in a line or two; return the exit code."""
     from eigenlens._compat import InvalidParameterError
 
+    if type(error).__name__ == "NoArgsIsHelpError":  # which typer does not name in public
+        typer.echo(str(error))
+        return USAGE
     if isinstance(error, typer.TyperException):
         context: Any = getattr(error, "ctx", None)
         command = context.command_path if context else "eigenlens"
@@ -63,6 +66,8 @@ def _explained(error: Exception) -> int:
         return USAGE
     if isinstance(error, MemoryError):
         say("there is not enough memory. Take fewer columns, fewer rows, or another method.")
+    elif isinstance(error, FileNotFoundError) and error.filename is not None:
+        say(f"There is no file {error.filename!r}. Check its name and its folder.")
     elif isinstance(error, ValueError | TypeError | OSError | ImportError):
         say(str(error) or type(error).__name__)
     else:

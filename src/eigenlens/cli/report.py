@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from ._options import Columns, Data, Drop, Encode, Encoding, Json, Scale, Seed, Target, names_in
+from ._options import (
+    Budget,
+    Columns,
+    Data,
+    Drop,
+    Encode,
+    Encoding,
+    Image,
+    Json,
+    Scale,
+    Seed,
+    Target,
+)
 
 __all__ = ["report"]
 
@@ -27,6 +39,8 @@ def report(
     methods: Only = None,
     scale: Scale = "standard",
     target: Target = None,
+    image: Image = None,
+    budget: Budget = 120.0,
     columns: Columns = None,
     drop: Drop = None,
     encode: Encode = None,
@@ -41,18 +55,20 @@ def report(
     from ._progress import Progress
     from ._tables import table
 
-    known = _methods.by_command()
-    wanted = [_methods.find(name) or name for name in names_in(methods)]
-    for name in wanted:
-        if name not in known:
-            raise typer.BadParameter(_methods.unknown(name))
+    wanted = _methods.named(methods)
     stem = "table" if data == "-" else Path(data).stem
     output = output or f"{stem}-report.html"
     require_savable(output)
     with (
         Progress("report") as progress,
         table(
-            data, columns=columns, drop=drop, encode=encode, encoding=encoding, target=target
+            data,
+            columns=columns,
+            drop=drop,
+            encode=encode,
+            encoding=encoding,
+            target=target,
+            image=image,
         ) as (blocks, classes),
     ):
         page = Report.of(
@@ -60,9 +76,11 @@ def report(
             target=classes,
             title=stem,
             scale=scale,
-            methods=[known[name].name for name in wanted] or "all",
+            methods=wanted or "all",
             random_state=seed,
             callbacks=[progress],
+            image_shape=blocks.image_shape,
+            budget=budget,
         )
     if json:
         typer.echo(page.to_json())

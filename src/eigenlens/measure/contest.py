@@ -24,10 +24,11 @@ from .comparison import Compared
 from .embedding_quality import embedding_quality
 from .trial import Fit, components_of, fit_one, made
 
-__all__ = ["Task", "begin", "fit", "judge", "repeat"]
+__all__ = ["Task", "Until", "begin", "fit", "judge", "repeat"]
 
 AGAIN = 0.8  # of the rows, for the second fit that says how stable the first is
 NEIGHBOURS = 10
+FEW = 20  # rows, to load what judges
 JUDGED = 2000  # rows whose neighbours are looked at
 PATIENCE = 0.5  # of the time of a method, after which a fit of ours is asked to stop
 
@@ -65,12 +66,15 @@ _done: Fit
 
 
 def begin(task: Task) -> None:
-    """Keep the table."""
+    """Keep the table, and load what judges, so that no method pays for it."""
     global _task
     _task = task
+    some = task.filled[0][:FEW, :2]
+    if len(some) == FEW:
+        embedding_quality(some, some, n_neighbors=1, random_state=0)
 
 
-class _Until:
+class Until:
     """A callback that ends a fit of ours in good time, so that there is an answer to judge."""
 
     def __init__(self, seconds: float) -> None:
@@ -95,7 +99,7 @@ def fit(name: str, method: Any, seconds: float) -> Compared:
         why = fewer or _task.why
         method = made(method, k, _task.random_state, len(_task.tables[0]))
     if hasattr(method, "set_callbacks"):
-        method.set_callbacks(_Until(PATIENCE * seconds))
+        method.set_callbacks(Until(PATIENCE * seconds))
     before = reset_peak()
     _done = fit_one(name, method, _task.tables[0], _task.filled[0], _task.target(0))
     peak = math.nan if before is None else max(0.0, (resident("VmHWM") - before) / 1024)

@@ -24,6 +24,8 @@ __all__ = ["LONGEST", "Fit", "components_of", "fit_one", "made"]
 LONGEST = 300  # letters of an error or a warning
 NEIGHBOURS = ("perplexity", "n_neighbors")  # parameters that are numbers of neighbours
 PLANE = 2  # components of methods that are for looking at
+SETTINGS = {"KernelPCA": {"kernel": "rbf", "gamma": "median"}}
+"""Of methods whose own defaults are another method: with the linear kernel, it is PCA."""
 RAISED = "It takes nothing below zero, and was fitted to each column less its least value."
 
 
@@ -73,6 +75,7 @@ def made(method: Method, n_components: int, random_state: Any, n_samples: int | 
     Of a table of few rows, no row is asked for more neighbours than a third of them.
     """
     wanted = {"n_components": n_components, "random_state": random_state}
+    wanted |= SETTINGS.get(method.name, {})
     kind = method.load()
     taken = inspect.signature(kind).parameters
     if n_samples is not None:
