@@ -63,7 +63,7 @@ def _context(data: dict[str, Any]) -> dict[str, Any]:
     contents, drawn = _contents(data), figures(data)
     numbered = [(f"method{i}", method) for i, method in enumerate(data["methods"])]
     fitted = [one for one in numbered if not one[1]["same_as_pca"]]
-    ids = {*(id for id, _ in (*contents, *numbered)), *drawn}
+    ids = {*(place for place, _ in (*contents, *numbered)), *drawn}
     return data | {
         "figures": drawn,
         "about": about(data["rows"]),
