@@ -24,7 +24,7 @@ from .comparison import Compared
 from .embedding_quality import embedding_quality
 from .trial import Fit, components_of, fit_one, made
 
-__all__ = ["Task", "begin", "fit", "judge", "repeat"]
+__all__ = ["Task", "Until", "begin", "fit", "judge", "repeat"]
 
 AGAIN = 0.8  # of the rows, for the second fit that says how stable the first is
 NEIGHBOURS = 10
@@ -70,7 +70,7 @@ def begin(task: Task) -> None:
     _task = task
 
 
-class _Until:
+class Until:
     """A callback that ends a fit of ours in good time, so that there is an answer to judge."""
 
     def __init__(self, seconds: float) -> None:
@@ -95,7 +95,7 @@ def fit(name: str, method: Any, seconds: float) -> Compared:
         why = fewer or _task.why
         method = made(method, k, _task.random_state)
     if hasattr(method, "set_callbacks"):
-        method.set_callbacks(_Until(PATIENCE * seconds))
+        method.set_callbacks(Until(PATIENCE * seconds))
     before = reset_peak()
     _done = fit_one(name, method, _task.tables[0], _task.filled[0], _task.target(0))
     peak = math.nan if before is None else max(0.0, (resident("VmHWM") - before) / 1024)

@@ -22,6 +22,8 @@ __all__ = ["LONGEST", "Fit", "components_of", "fit_one", "made"]
 
 LONGEST = 300  # letters of an error or a warning
 PLANE = 2  # components of methods that are for looking at
+SETTINGS = {"KernelPCA": {"kernel": "rbf", "gamma": "median"}}
+"""Of methods whose own defaults are another method: with the linear kernel, it is PCA."""
 RAISED = "It takes nothing below zero, and was fitted to each column less its least value."
 
 
@@ -68,6 +70,7 @@ def components_of(method: Method, wanted: int, y: NDArray | None) -> tuple[int, 
 def made(method: Method, n_components: int, random_state: Any) -> Any:
     """Return an unfitted model of a method, that is to find so many components."""
     wanted = {"n_components": n_components, "random_state": random_state}
+    wanted |= SETTINGS.get(method.name, {})
     kind = method.load()
     taken = inspect.signature(kind).parameters
     return kind(**{key: value for key, value in wanted.items() if key in taken})

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import Normalizer
+from sklearn.utils import get_tags
 
 from .._register import Method, fittable
 from ..data.scaling import scaler_of
 from ..estimators.pca import PCA
-from ..measure.trial import Fit, components_of, fit_one, made
+from ..measure.contest import Until
+from ..measure.trial import PLANE, Fit, components_of, fit_one, made
+from .readable import readable
 
-__all__ = ["Fits", "fit_all"]
+__all__ = ["Fits", "Fitted", "chosen", "fit_other", "fit_pca"]
 
 LEAST_SHOWN = 2  # components, so that there is a plane to look at
-MOST_PLACED = 2000  # rows, up to which methods that work on pairs of rows are there by themselves
+PAIRS = ("manifold", "kernel")  # kinds that work on pairs of rows, and see those drawn alone
+LEARNING = "LinearDiscriminantAnalysis"  # of another package, and there where there are classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits:
-    """All fits to one table.
+    """The table and the fit of PCA to it.
 
     Attributes
     ----------
+    X : ndarray
+        The columns that vary, as given.
+    scaler : transformer or None
     Z : ndarray
         The scaled table, with its holes.
     filled : ndarray
@@ -36,40 +43,84 @@ class Fits:
         Components that PCA's rule keeps; 0 if none stands out.
     choice : Choice, Consensus or None
         What the rule compared.
+    asked : object
+        Number of components that was asked for.
     pca : Fit
         With at least two components where the table has them, so that there is something to see.
-    others : tuple of Fit
     """
 
+    X: NDArray
+    scaler: Any
     Z: NDArray
     filled: NDArray
     kept: int
     choice: Any
+    asked: Any
     pca: Fit
-    others: tuple[Fit, ...]
 
     @property
     def scores(self) -> NDArray:
         """Scores of PCA."""
         return np.asarray(self.pca.scores)
 
+    @property
+    def shown(self) -> int:
+        """Components of PCA."""
+        return len(self.pca.model.components_)
 
-def fit_all(
-    X: NDArray,
-    *,
-    scale: str,
-    methods: str | Iterable[str],
-    n_components: Any,
-    random_state: Any,
-    target: NDArray | None = None,
-    callbacks: tuple[Any, ...] = (),
-) -> Fits:
-    """Scale the table and fit PCA and the methods that are asked for to it.
+    @property
+    def holes(self) -> bool:
+        """Whether there are any."""
+        return self.filled is not self.Z
 
-    The target is for methods that learn from one.
+    def back(self, Z: NDArray, rows: Any = slice(None)) -> NDArray:
+        """Return scaled rows in the units of the table; `rows` says which they are."""
+        if self.scaler is None:
+            return Z
+        if isinstance(self.scaler, Normalizer):  # by their own lengths
+            return Z * np.linalg.norm(self.X[rows], axis=1, keepdims=True)
+        return np.asarray(self.scaler.inverse_transform(Z))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A method beside PCA.
+
+    Attributes
+    ----------
+    fit : Fit
+    method : Method
+    rows : ndarray of int or None
+        The rows that it was fitted to; None for all.
+    unscaled : bool
+        Whether it was fitted to the table as given.
+    table : ndarray
+        What it was fitted to, holes filled.
     """
-    chosen = _chosen(methods, len(X))
-    Z = _scaled(X, scale)
+
+    fit: Fit
+    method: Method
+    rows: NDArray | None
+    unscaled: bool
+    table: NDArray
+
+    @property
+    def kind(self) -> str:
+        """Kind of the method."""
+        return self.method.kind
+
+    def scores(self, drawn: NDArray) -> NDArray | None:
+        """Return the places of the rows that are drawn."""
+        places = self.fit.scores
+        return places if places is None or self.rows is not None else places[drawn]
+
+
+def fit_pca(
+    X: NDArray, *, scale: str, n_components: Any, random_state: Any, callbacks: tuple[Any, ...]
+) -> Fits:
+    """Scale the table, and fit PCA to it."""
+    scaler = scaler_of(scale)
+    Z = _scaled(X, scaler)
     holes = bool(np.isnan(Z).any())
     settings = {"random_state": random_state} | ({"missing": "em"} if holes else {})
     model = PCA(n_components=n_components, **settings).set_callbacks(*callbacks)
@@ -81,25 +132,18 @@ def fit_all(
     if shown > kept:
         pca = fit_one("PCA", clone(model).set_params(n_components=shown), Z, Z)
     filled = pca.model.impute(Z) if holes else Z
-    fits = Fits(Z, filled, kept, choice, pca, ())
-    others = []
-    for name, method in chosen.items():
-        other = made(method, components_of(method, shown, target)[0], random_state)
-        if hasattr(other, "set_callbacks"):
-            other.set_callbacks(*callbacks)
-        others.append(fit_one(name, other, Z, filled, target))
-    return replace(fits, others=tuple(others))
+    return Fits(X, scaler, Z, filled, kept, choice, n_components, pca)
 
 
-def _chosen(methods: str | Iterable[str], n: int) -> dict[str, Method]:
-    """Return the methods to fit beside PCA: by themselves, those of this package."""
+def chosen(methods: str | Iterable[str], *, classes: bool) -> dict[str, Method]:
+    """Return the methods to fit beside PCA: by themselves, those of this package.
+
+    With classes, also the one that is made to tell them apart.
+    """
     known = fittable()
     if methods == "all":
-        names = [
-            name
-            for name, method in known.items()
-            if method.origin == "eigenlens" and (n <= MOST_PLACED or method.kind != "manifold")
-        ]
+        names = [name for name, method in known.items() if method.origin == "eigenlens"]
+        names += [LEARNING] if classes else []
     else:
         names = [methods] if isinstance(methods, str) else list(methods)
     if unknown := [name for name in names if name not in known]:
@@ -109,8 +153,42 @@ def _chosen(methods: str | Iterable[str], n: int) -> dict[str, Method]:
     return {name: known[name] for name in names if name != "PCA"}
 
 
-def _scaled(X: NDArray, scale: str) -> NDArray:
-    scaler = scaler_of(scale)
+def fit_other(
+    method: Method,
+    fits: Fits,
+    *,
+    drawn: NDArray,
+    target: NDArray | None,
+    random_state: Any,
+    seconds: float,
+    callbacks: tuple[Any, ...],
+) -> Fitted:
+    """Fit a method to the table, as it can take it.
+
+    One that works on pairs of rows sees those that are drawn alone; one that takes nothing below
+    zero sees a table without such values as it was given.
+    """
+    wanted = PLANE if method.kind == "manifold" else fits.shown
+    model = made(method, components_of(method, wanted, target)[0], random_state)
+    unscaled = bool(get_tags(model).input_tags.positive_only) and not np.nanmin(fits.X) < 0
+    some = method.kind in PAIRS and len(drawn) < len(fits.Z)
+    Z, filled = (fits.X, fits.X) if unscaled else (fits.Z, fits.filled)
+    if unscaled and fits.holes:
+        filled = np.maximum(fits.back(fits.filled), 0.0)
+    elif some:
+        Z = filled = fits.filled[drawn]
+    y = None if target is None else target[drawn] if some else target
+    if method.kind == "sparse":
+        model = readable(model, filled, fits.pca.model.components_)
+    if hasattr(model, "set_callbacks"):
+        model.set_callbacks(*callbacks, Until(seconds))
+    fit = fit_one(method.name, model, Z, filled, y)
+    if hasattr(model, "set_callbacks"):
+        model.set_callbacks()
+    return Fitted(fit, method, drawn if some else None, unscaled, filled)
+
+
+def _scaled(X: NDArray, scaler: Any) -> NDArray:
     if scaler is None:
         return X
     if isinstance(scaler, Normalizer) and np.isnan(X).any():

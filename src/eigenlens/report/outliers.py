@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._text import count, grouped, listed
 from ..measure import diagnostics
 from .fits import Fits
-from .sections import plain
+from .plain import plain
 from .table import Table
 
 __all__ = ["Outliers", "outliers"]

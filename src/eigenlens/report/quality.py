@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._text import count, grouped, listed, percent, short
-from ..measure.covariance import correlation
+from .duplicates import duplicates
+from .relations import related
 from .table import Table, varying
 
 __all__ = ["Quality", "quality"]
@@ -17,6 +18,7 @@ __all__ = ["Quality", "quality"]
 LISTED = 200  # columns in the table of columns
 COMPARED = 2000  # columns, beyond which the matrix of correlations is too large a price
 BINS = 12
+EXAMPLES = 3  # rows that are the same
 MANY_HOLES = 0.2
 SKEWED, SKEWED_FLAG = 2.0, "strongly skewed"
 FENCE = 3.0  # distances between the quartiles, beyond which a value is far out
@@ -38,12 +40,18 @@ class Quality:
         Pairs of columns that say the same, and whether they are equal in every cell.
     columns : list of dict
         A description of each column, of the first `LISTED`.
+    R : ndarray or None
+        Correlations of the usable columns; None if they are too many or too few.
+    repeated : tuple of tuple of int
+        Rows that are the same in every cell, together.
     """
 
     usable: NDArray
     holes: NDArray
     twins: tuple[tuple[int, int, bool], ...]
     columns: list[dict[str, Any]]
+    R: NDArray | None
+    repeated: tuple[tuple[int, ...], ...]
 
     def to_dict(self, table: Table) -> dict[str, Any]:
         """Return what the page shows."""
@@ -51,7 +59,21 @@ class Quality:
             "sentences": self.sentences(table),
             "columns": self.columns,
             "more": len(table.names) - len(self.columns),
+            "text": [text.to_dict() for text in table.texts[:LISTED]],
+            "duplicates": {
+                "count": self._again,
+                "examples": [
+                    [table.row(i) for i in group[:EXAMPLES]] for group in self.repeated[:EXAMPLES]
+                ],
+            },
+            "nonnegative": _nonnegative(table.values),
+            "counts": _counts(table.values),
         }
+
+    @property
+    def _again(self) -> int:
+        """How many rows are the same as one before them."""
+        return sum(len(group) - 1 for group in self.repeated)
 
     def sentences(self, table: Table) -> list[str]:
         """Return what to notice, in words."""
@@ -83,6 +105,12 @@ class Quality:
                 "Strongly skewed, so that a few values far out make up much of the variance: "
                 f"{listed(skewed, 3)}."
             )
+        if again := self._again:
+            verb = "is" if again == 1 else "are"
+            rows = listed([table.row(i) for i in self.repeated[0]], EXAMPLES)
+            said.append(f"{count(again, 'row')} {verb} the same as one before, such as {rows}.")
+        if _counts(table.values):
+            said.append(f"All values are whole numbers from 0 to {np.nanmax(table.values):.6g}.")
         return said
 
 
@@ -91,14 +119,15 @@ def quality(table: Table) -> Quality:
     X = table.values
     holes = np.isnan(X).sum(axis=0)
     usable = varying(X)
-    twins = _twins(X, np.flatnonzero(usable))
+    R = related(X[:, usable], COMPARED)
+    twins = () if R is None else _twins(X, np.flatnonzero(usable), R)
     columns = [describe(X[:, j], name) for j, name in enumerate(table.names[:LISTED])]
     for i, j, equal in twins:
         for one, other in ((i, j), (j, i)):
             if one < len(columns):
                 how = "the same as" if equal else "nearly the same as"
                 columns[one]["flags"].append(f"{how} {short(table.names[other], 24)}")
-    return Quality(usable, holes, twins, columns)
+    return Quality(usable, holes, twins, columns, R, duplicates(table))
 
 
 def describe(column: NDArray, name: str) -> dict[str, Any]:
@@ -159,13 +188,21 @@ def _skewness(seen: NDArray) -> float:
     return float((deviations**3).mean() / (deviations**2).mean() ** 1.5)
 
 
-def _twins(X: NDArray, usable: NDArray) -> tuple[tuple[int, int, bool], ...]:
+def _nonnegative(X: NDArray) -> bool:
+    return not np.nanmin(X) < 0
+
+
+def _counts(X: NDArray) -> bool:
+    """Whether all values are whole numbers of at least 0, and more than yes or no."""
+    if not _nonnegative(X) or np.nanmax(X) <= 1:
+        return False
+    return all((seen == np.round(seen)).all() for seen in (x[~np.isnan(x)] for x in X.T))
+
+
+def _twins(X: NDArray, usable: NDArray, R: NDArray) -> tuple[tuple[int, int, bool], ...]:
     """Return pairs of columns that say the same, each column at most once as the second."""
-    if not 1 < len(usable) <= COMPARED:
-        return ()
-    R = np.triu(np.nan_to_num(np.asarray(correlation(X[:, usable]))), 1)
     found, taken = [], set[int]()
-    for i, j in usable[np.argwhere(np.abs(R) > NEAR)]:
+    for i, j in usable[np.argwhere(np.abs(np.triu(R, 1)) > NEAR)]:
         shared = int((~np.isnan(X[:, i] + X[:, j])).sum())
         if j not in taken and shared >= ENOUGH:
             taken.add(int(j))

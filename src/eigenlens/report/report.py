@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .._text import clean, count, listed
 from ..data.atomic import atomic, require_replaceable
-from ..data.scaling import SCALERS
 from . import page
-from .code import code_of
-from .findings import findings, meanings, plane
-from .fits import Fits, fit_all
-from .outliers import Outliers, outliers
-from .quality import Quality, quality
-from .sections import SHOWN, components_section, model_section, plain, strongest
-from .table import Table
+from .clock import Clock
+from .contents import contents
+from .study import Options, Study
 
 __all__ = ["Report", "require_savable"]
 
 MAX_ROWS = 20_000
-DRAWN = 3000  # points in a picture
-MEANT = 3  # components of which the page says what they are about
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +58,9 @@ worst concave points and ... more.
         scale: str = "standard",
         methods: str | Iterable[str] = "all",
         n_components: int | float | str | None = "consensus",
+        image_shape: Sequence[int] | None = None,
+        compare: bool = True,
+        budget: float = 120.0,
         max_rows: int = MAX_ROWS,
         random_state: int | None = 0,
         notes: Iterable[str] = (),
@@ -96,6 +86,15 @@ worst concave points and ... more.
             Names of the register. PCA is always there.
         n_components : int, float, str or None, default='consensus'
             As in :class:`eigenlens.PCA`.
+        image_shape : tuple of int, optional
+            Height and width, and channels of colour images, if each row is an image: components
+            are then shown as images.
+        compare : bool, default=True
+            Whether the methods are compared by :func:`eigenlens.compare`, in a process beside this
+            one. The advice on which of them to take rests on it in part.
+        budget : float, default=120
+            Seconds for all. A method that does not fit into them is named, with the lines that
+            run it.
         max_rows : int, default=20000
             Of more rows, so many are drawn at random.
         random_state : int or None, default=0
@@ -109,23 +108,19 @@ worst concave points and ... more.
         -------
         Report
         """
-        rng = np.random.default_rng(random_state)
-        table = Table.of(X, names=names, target=target, max_rows=max_rows, rng=rng)
-        seen = quality(table)
-        fits = fit_all(
-            table.values[:, seen.usable],
+        asked = Options(
+            names=names,
+            target=target,
             scale=scale,
-            methods=methods,
+            methods=methods if isinstance(methods, str) else tuple(methods),
             n_components=n_components,
+            image_shape=image_shape,
+            compare=compare,
+            max_rows=max_rows,
             random_state=random_state,
-            target=None if table.target is None else table.target.values,
             callbacks=tuple(callbacks),
         )
-        measured = outliers(fits)
-        drawn = _drawn(len(table.values), measured.rows, rng)
-        words = [clean(note) for note in notes]
-        head = _head(table, seen, fits, title, scale, words)
-        return cls(head | _body(table, seen, fits, measured, drawn))
+        return cls(contents(Study.of(X, asked, Clock(budget)), title, notes))
 
     @property
     def findings(self) -> list[str]:
@@ -169,103 +164,3 @@ def require_savable(path: str | PathLike[str]) -> None:
             ".json (its numbers)."
         )
     require_replaceable(path)
-
-
-def _drawn(n: int, outlying: NDArray, rng: np.random.Generator) -> NDArray:
-    """Return the rows to draw: all, or the outlying ones and others at random."""
-    if n <= DRAWN:
-        return np.arange(n)
-    first = outlying[:DRAWN]
-    rest = np.setdiff1d(np.arange(n), first)
-    return np.sort(np.concatenate([first, rng.choice(rest, DRAWN - len(first), replace=False)]))
-
-
-def _head(
-    table: Table, seen: Quality, fits: Fits, title: str | None, scale: str, notes: list[str]
-) -> dict[str, Any]:
-    """Return what the report is about and what was done."""
-    n, d = table.n_given, len(table.names) + len(table.text)
-    holes = int(seen.holes.sum())
-    return {
-        "title": clean(title) if title else f"{count(d, 'column')} of {count(n, 'row')}",
-        "table": {
-            "rows": n,
-            "columns": d,
-            "used_rows": len(table.values),
-            "used_columns": int(seen.usable.sum()),
-            "holes": holes,
-            "holes_share": holes / table.values.size,
-        },
-        "steps": _steps(table, seen, scale),
-        "notes": notes,
-        "scale": scale,
-        "versions": {
-            "eigenlens": version("eigenlens"),
-            "scikit-learn": version("scikit-learn"),
-            "numpy": version("numpy"),
-            "python": platform.python_version(),
-        },
-        "code": code_of(table, seen, fits, scale),
-    }
-
-
-def _steps(table: Table, seen: Quality, scale: str) -> list[str]:
-    """Return what was done to the table before the fits."""
-    said = []
-    if table.empty:
-        said.append(f"{count(table.empty, 'row')} without any value left out")
-    if table.sampled:
-        rows = count(len(table.values), "row")
-        said.append(f"{rows} drawn at random from {count(table.n_given, 'row')}")
-    still = [name for name, varies in zip(table.names, seen.usable, strict=True) if not varies]
-    if still:
-        said.append(f"left out because they do not vary: {listed(still)}")
-    if table.text:
-        said.append(f"left out because they hold no numbers: {listed(table.text)}")
-    said.append(SCALERS[scale].words)
-    if seen.holes[seen.usable].any():
-        said.append("PCA was fitted to the cells that are there")
-    return said
-
-
-def _body(
-    table: Table, seen: Quality, fits: Fits, measured: Outliers, drawn: NDArray
-) -> dict[str, Any]:
-    """Return what was found."""
-    usable = np.flatnonzero(seen.usable)
-    names = tuple(table.names[j] for j in usable)
-    components = components_section(fits)
-    reference = fits.pca.model.components_
-    return {
-        "findings": findings(table, seen, components, measured, fits),
-        "quality": seen.to_dict(table),
-        "components": components,
-        "rows": _rows(table, drawn),
-        "scores": plain(fits.scores[drawn, :SHOWN].T),
-        "loadings": [strongest(row, names) for row in measured.loadings.T[:SHOWN]],
-        "seen": {
-            "scores": plane(table, fits.scores, components["shares"]),
-            "loadings": meanings(measured.loadings[:, :MEANT], components["shares"], names),
-        },
-        "outliers": measured.to_dict(table, usable, fits, drawn),
-        "methods": [model_section(fit, names, drawn, reference) for fit in fits.others],
-        "pca": {"code": f"{fits.pca.model!r}", "seconds": fits.pca.seconds},
-    }
-
-
-def _rows(table: Table, drawn: NDArray) -> dict[str, Any]:
-    """Return the names of the rows that are drawn, and what is known of them."""
-    found: dict[str, Any] = {
-        "all": len(table.values),
-        "names": [table.row(int(i)) for i in drawn],
-        "target": None,
-    }
-    if (target := table.target) is not None:
-        some = target.take(drawn)
-        found["target"] = {
-            "name": target.name,
-            "levels": list(target.levels),
-            "classes": list(some.classes),
-            "numbers": None if some.numbers is None else plain(some.numbers),
-        }
-    return found

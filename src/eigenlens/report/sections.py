@@ -9,38 +9,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._claims import CLAIMS
-from .._register import summary
 from .._text import count, listed, percent
 from ..estimators.pca import PCA
 from ..measure import align, largest_angle
-from ..measure.trial import Fit
 from ..select.consensus import VOTERS
-from .fits import Fits
+from .adds import Setting, added
+from .fits import Fits, Fitted
+from .images import Images
+from .plain import plain
 
-__all__ = ["components_section", "model_section", "plain", "strongest"]
+__all__ = ["components_section", "model_section", "strongest"]
 
 SHOWN = 6  # components of which scores and loadings are shown
 STRONGEST = 15  # columns of each
 DISAGREE = 2  # components by which votes that agree may differ
 SAME = 1e-6  # sine of the angle between components that are the same
-
-
-def plain(values: ArrayLike) -> Any:
-    """Return floats in lists, as JSON has them; None for what is not finite."""
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim == 0:
-        return float(values) if np.isfinite(values) else None
-    return [plain(value) for value in values] if values.ndim > 1 else _plain_row(values)
-
-
-def _plain_row(values: NDArray) -> list[float | None]:
-    finite = np.isfinite(values)
-    if finite.all():
-        return [float(value) for value in values]
-    return [float(value) if ok else None for value, ok in zip(values, finite, strict=True)]
 
 
 def strongest(weights: NDArray, names: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -49,32 +35,36 @@ def strongest(weights: NDArray, names: tuple[str, ...]) -> list[dict[str, Any]]:
     return [{"name": names[j], "value": plain(weights[j])} for j in order]
 
 
-def model_section(
-    fit: Fit, names: tuple[str, ...], drawn: NDArray, reference: NDArray
-) -> dict[str, Any]:
-    """Return the section of one method beside PCA, whose components are the `reference`."""
-    claims = getattr(fit.model, "claims", ())
+def model_section(one: Fitted, setting: Setting, images: Images | None) -> dict[str, Any]:
+    """Return the section of one method beside PCA."""
+    fit, model, names = one.fit, one.fit.model, setting.names
+    claims = getattr(model, "claims", ())
     section: dict[str, Any] = {
         "name": fit.name,
-        "summary": summary(type(fit.model)),
+        "kind": one.kind,
+        "summary": one.method.finds,
         "promises": [words for claim, words in CLAIMS.items() if claim in claims],
-        "code": f"{fit.model!r}",
+        "code": f"{model!r}",
         "seconds": fit.seconds,
         "warnings": list(fit.warnings),
         "error": fit.error,
+        "adds": [],
     }
     if fit.error:
         return section | {"sentences": []}
-    model = fit.model
-    weights = _components(model, len(names))
+    weights, reference = _components(model, len(names)), setting.fits.pca.model.components_
     same = weights is not None and _same(reference, weights)
     section |= {
         "same_as_pca": same,
-        "sentences": _sentences(fit, weights, reference, same=same),
+        "sentences": _sentences(one, weights, reference, same=same),
         "certificate": str(model.certificate_) if hasattr(model, "certificate_") else "",
     }
-    if not same:
-        section |= _figures(fit, weights, names, drawn)
+    if same and one.kind != "robust":
+        return section
+    section |= _figures(one, weights, names, setting.drawn) | added(one, setting, weights)
+    if images is not None and weights is not None:
+        section |= {"images": images.weights(weights)}
+        section.pop("weights", None)
     return section
 
 
@@ -94,14 +84,18 @@ def _same(reference: NDArray, weights: NDArray) -> bool:
     return bool(np.abs(found.aligned - reference).max() <= SAME * length.max())
 
 
-def _sentences(fit: Fit, weights: NDArray | None, reference: NDArray, *, same: bool) -> list[str]:
+def _sentences(
+    one: Fitted, weights: NDArray | None, reference: NDArray, *, same: bool
+) -> list[str]:
     """Return what to notice."""
-    said = []
+    said, fit = [], one.fit
+    if one.unscaled:
+        said.append("It was fitted to the table as given: nothing in it is below zero.")
     if fit.filled:
         said.append("This method takes no holes: PCA filled them first.")
     if same:
         return [*said, "It finds the same components as PCA."]
-    if weights is not None and weights.any():
+    if weights is not None and weights.any() and not one.unscaled:
         angle = np.degrees(largest_angle(reference, weights))
         many = count(len(weights), "component")
         said.append(
@@ -112,7 +106,9 @@ def _sentences(fit: Fit, weights: NDArray | None, reference: NDArray, *, same: b
             said.append(f"{percent(zeros / weights.size)} of the weights are zero.")
     if (shares := getattr(fit.model, "explained_variance_ratio_", None)) is not None:
         each = listed([percent(float(share)) for share in shares], SHOWN)
-        said.append(f"They carry {percent(float(np.sum(shares)))} of the variance: {each}.")
+        where = " in the space of the kernel" if one.kind == "kernel" else ""
+        total = percent(float(np.sum(shares)))
+        said.append(f"They carry {total} of the variance{where}: {each}.")
     steps = getattr(fit.model, "n_iter_", 1)
     if isinstance(steps, int | np.integer) and steps > 1:
         ended = "reached" if getattr(fit.model, "converged_", True) else "did not reach"
@@ -121,14 +117,15 @@ def _sentences(fit: Fit, weights: NDArray | None, reference: NDArray, *, same: b
 
 
 def _figures(
-    fit: Fit, weights: NDArray | None, names: tuple[str, ...], drawn: NDArray
+    one: Fitted, weights: NDArray | None, names: tuple[str, ...], drawn: NDArray
 ) -> dict[str, Any]:
     """Return the numbers behind the pictures, of what the model has."""
     found: dict[str, Any] = {}
+    fit, places = one.fit, one.scores(drawn)
     if weights is not None:
         found["weights"] = [strongest(row, names) for row in weights[:SHOWN]]
-    if fit.scores is not None:
-        found["scores"] = plain(fit.scores[drawn, :SHOWN].T)
+    if places is not None:
+        found["scores"] = plain(places[:, :SHOWN].T)
     if (shares := getattr(fit.model, "explained_variance_ratio_", None)) is not None:
         found["shares"] = plain(shares)
     history = getattr(fit.model, "objective_history_", ())

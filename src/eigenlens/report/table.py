@@ -14,6 +14,7 @@ from .._text import clean, count, listed, unique
 from ..data.arrow import kind_of, numbers_of
 from ..data.blocks import ArrayBlocks, Blocks
 from ..plot.target import Target
+from .texts import Text, of_arrow, of_blocks
 
 __all__ = ["Table", "varying"]
 
@@ -31,8 +32,8 @@ class Table:
         NaN where there is a hole.
     names : tuple of str
         Names of the columns, no two alike.
-    text : tuple of str
-        Names of columns that hold no numbers, and are left out.
+    texts : tuple of Text
+        Columns that hold no numbers, and have no part in a model.
     numbers : ndarray of shape (n,)
         Number of each row in what was given, from 0.
     labels : tuple of str or None
@@ -46,7 +47,7 @@ class Table:
 
     values: NDArray
     names: tuple[str, ...]
-    text: tuple[str, ...]
+    texts: tuple[Text, ...]
     numbers: NDArray
     labels: tuple[str, ...] | None
     target: Target | None
@@ -66,7 +67,7 @@ class Table:
         """Read `X`; of more than `max_rows` rows take some at random."""
         if max_rows < 2:
             raise ValueError(f"max_rows={max_rows} must be at least 2: a report compares rows.")
-        n_given, numbers, (values, found, text) = _read(X, max_rows, rng)
+        n_given, numbers, (values, found, texts) = _read(X, max_rows, rng)
         labels = _labels(X)
         if names is not None:
             found = list(names)
@@ -78,7 +79,7 @@ class Table:
         whole = cls(
             values=values,
             names=tuple(unique(found)),
-            text=tuple(unique(text)),
+            texts=tuple(texts),
             numbers=numbers,
             labels=labels,
             target=None if target is None else Target.of(target, n_given).take(numbers),
@@ -97,13 +98,24 @@ class Table:
         return Table(
             values=self.values[rows],
             names=self.names,
-            text=self.text,
+            texts=tuple(text.take(rows) for text in self.texts),
             numbers=self.numbers[rows],
             labels=None if self.labels is None else tuple(self.labels[i] for i in rows),
             target=None if self.target is None else self.target.take(rows),
             n_given=self.n_given,
             empty=empty,
         )
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """Names of the columns that hold no numbers."""
+        return tuple(unique(text.name for text in self.texts))
+
+    @property
+    def classes(self) -> NDArray | None:
+        """The target as an array, if it names classes."""
+        target = self.target
+        return None if target is None or target.numbers is not None else target.values
 
     @property
     def sampled(self) -> bool:
@@ -118,7 +130,7 @@ class Table:
 
 def _read(
     X: Any, max_rows: int, rng: np.random.Generator
-) -> tuple[int, NDArray, tuple[NDArray, list[object], list[object]]]:
+) -> tuple[int, NDArray, tuple[NDArray, list[object], list[Text]]]:
     """Return how many rows there are, the numbers of those read, and what is in them.
 
     Of a table in blocks no more rows are held than are looked at.
@@ -128,11 +140,11 @@ def _read(
         return len(found[0]), np.arange(len(found[0])), found
     numbers, rows = X.sample(max_rows, rng)
     found = _numbers_of(ArrayBlocks(rows, X.names, X.path))
-    return X.n_rows, numbers, (*found[:2], list(X.left_out))
+    return X.n_rows, numbers, (*found[:2], of_blocks(X, numbers))
 
 
-def _numbers_of(X: Any) -> tuple[NDArray, list[object], list[object]]:
-    """Return the numbers in `X`, the names of their columns, and those of columns without any."""
+def _numbers_of(X: Any) -> tuple[NDArray, list[object], list[Text]]:
+    """Return the numbers in `X`, the names of their columns, and columns without any."""
     if (series := _series(X)) is not None:
         return _of_frame(series)
     values = np.asarray(X)
@@ -173,18 +185,18 @@ def _pandas_series(X: Any) -> Iterator[tuple[object, Any]]:
 
 def _of_frame(
     series: Iterable[tuple[object, Any]],
-) -> tuple[NDArray, list[object], list[object]]:
-    columns, names, text = [], [], []
+) -> tuple[NDArray, list[object], list[Text]]:
+    columns, names, texts = [], [], list[Text]()
     for name, column in series:
         if kind_of(column.type) == "number":
             columns.append(numbers_of(column))
             names.append(name)
         else:
-            text.append(name)
+            texts.append(of_arrow(clean(name), column))
     if not columns or not len(columns[0]):
-        held = f"only text ({listed([clean(name) for name in text])})" if text else "nothing"
+        held = f"only text ({listed([text.name for text in texts])})" if texts else "nothing"
         raise ValueError(f"X holds {held}. Give a table with rows and columns of numbers.")
-    return np.column_stack(columns), names, text
+    return np.column_stack(columns), names, texts
 
 
 def _labels(X: Any) -> tuple[str, ...] | None:

@@ -1,0 +1,135 @@
+"""The comparison of methods, as the page shows it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..measure.compare import HELD_OUT, LEAST_ROWS, compare
+from ..measure.comparison import BETTER, Compared, Comparison
+from .plain import plain
+
+__all__ = ["ROWS", "compared", "comparison_section", "gave_up"]
+
+ROWS = 2000  # that methods are compared on
+GIVEN_UP = ("Not done in", "The time was used up", "Its process ended")
+"""How errors of methods begin that it is no use to try again here."""
+ABOUT = {
+    "n_components": "Components that were asked for.",
+    "reconstruction_error": "Of rows held out: what is lost, 0 for nothing, 1 for no better than "
+    "the mean.",
+    "trustworthiness": "Whether rows that are near each other in the scores are near in the table.",
+    "continuity": "Whether rows that are near each other in the table are near in the scores.",
+    "neighbours_kept": "Share of the ten nearest rows that stay among the ten nearest.",
+    "shepard": "Rank correlation of distances in the table with distances in the scores.",
+    "stress": "Error of distances, in units of them.",
+    "silhouette": "How much nearer rows are to their own class than to the next, at most 1.",
+    "knn_accuracy": "Share of rows held out whose class their ten nearest neighbours name.",
+    "sparsity": "Share of weights that are zero.",
+    "stability": "How well scores agree with those of a fit to 80 % of the rows; 1 is the same.",
+    "seconds": "Of the fit.",
+    "megabytes": "Memory that the fit needed beyond the data.",
+}
+
+
+def compared(
+    X: NDArray,
+    names: list[str],
+    n_components: int,
+    y: NDArray | None,
+    *,
+    scale: str,
+    budget: float,
+    random_state: Any,
+) -> Comparison | None:
+    """Compare methods on at most `ROWS` rows, drawn at random; None for too few rows.
+
+    One that was not done in its share of the time gets what is left over in the end.
+    """
+    rng = np.random.default_rng(random_state)
+    if len(X) > ROWS:
+        rows = np.sort(rng.choice(len(X), ROWS, replace=False))
+        X, y = X[rows], None if y is None else y[rows]
+    if len(X) < LEAST_ROWS:
+        return None
+    options = {"scale": scale, "random_state": random_state}
+    found = compare(X, names, n_components, y, budget=budget, **options)
+    late = [row.method for row in found.rows if row.error.startswith(GIVEN_UP[0])]
+    rest = budget - found.seconds
+    if late and rest > budget / 4:
+        again = compare(X, late, n_components, y, budget=rest, **options)
+        better = {row.method: row for row in again.rows}
+        rows_ = tuple(better.get(row.method, row) for row in found.rows)
+        return replace(found, rows=rows_, seconds=found.seconds + again.seconds)
+    return found
+
+
+def gave_up(row: Compared) -> bool:
+    """Whether a method was ended, by the clock or by itself."""
+    return row.error.startswith(GIVEN_UP)
+
+
+def comparison_section(found: Comparison | None, n: int) -> dict[str, Any] | None:
+    """Return the table, with the best of each column."""
+    if found is None:
+        return None
+    fitted = [row for row in found.rows if not row.error]
+    keys = [key for key in ABOUT if any(_known(getattr(row, key)) for row in fitted)]
+    best = {key: _best(key, fitted) for key in keys}
+    used = min(n, ROWS)
+    return {
+        "columns": [
+            {"key": key, "label": _label(key), "better": _better(key), "about": ABOUT[key]}
+            for key in keys
+        ],
+        "rows": [_row(row, keys, best) for row in found.rows],
+        "seconds": found.seconds,
+        "rows_used": used,
+        "held_out": max(2, int(HELD_OUT * used)),
+    }
+
+
+def _row(row: Compared, keys: list[str], best: dict[str, str]) -> dict[str, Any]:
+    values = {key: plain(getattr(row, key)) for key in keys}
+    return {
+        "method": row.method,
+        "origin": row.origin,
+        "values": dict.fromkeys(keys) if row.error else values,
+        "best": [
+            key for key in keys if not row.error and best[key] and _shown(values[key]) == best[key]
+        ],
+        "certificate": row.certificate,
+        "verdict": row.verdict,
+        "why": row.why,
+        "warnings": list(row.warnings),
+        "error": row.error,
+    }
+
+
+def _known(value: float) -> bool:
+    return not math.isnan(value)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _best(key: str, rows: list[Compared]) -> str:
+    """Return the best value as it is shown, so that ties on the page are ties."""
+    values = [getattr(row, key) for row in rows if _known(getattr(row, key))]
+    choose = BETTER.get(key)
+    return "" if choose is None or not values else _shown(choose(values))
+
+
+def _better(key: str) -> str | None:
+    if key in BETTER:
+        return "low" if BETTER[key] is min else "high"
+    return None
+
+
+def _label(key: str) -> str:
+    return {"n_components": "components", "megabytes": "MB"}.get(key, key.replace("_", " "))

@@ -1,0 +1,122 @@
+"""The methods beside PCA: those that the time is enough for are fitted, the others are named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import get_tags
+
+from .._register import Method
+from .._text import count, listed
+from ..measure.comparison import Comparison
+from ..measure.trial import Fit, components_of, made
+from .clock import Clock
+from .compared import ROWS, gave_up
+from .fits import PAIRS, Fits, Fitted, fit_other
+
+__all__ = ["LeftOut", "fit_others", "without_parts"]
+
+SHARE = 0.5  # of the time that is left, which one method may take
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """A method that was not fitted, with the reason."""
+
+    one: Fitted
+    why: str
+
+
+def without_parts(
+    chosen: dict[str, Method], fits: Fits, names: tuple[str, ...], *, asked: bool
+) -> tuple[dict[str, Method], list[LeftOut]]:
+    """Return the methods that have something to say here, and those that take no values below zero.
+
+    Shifted columns make no parts; one who asks for such a method by name gets it all the same.
+    """
+    below = np.nanmin(fits.X, axis=0) < 0
+    if asked or not below.any():
+        return chosen, []
+    out = {name: method for name, method in chosen.items() if _positive(method)}
+    which = listed([names[j] for j in np.flatnonzero(below)], 3)
+    many = int(below.sum())
+    why = (
+        f"It adds up parts, and takes nothing below zero: {count(many, 'column')} "
+        f"{'has' if many == 1 else 'have'} such values ({which})."
+    )
+    kept = {name: method for name, method in chosen.items() if name not in out}
+    return kept, [LeftOut(_unfitted(method, fits, None, None), why) for method in out.values()]
+
+
+def _positive(method: Method) -> bool:
+    return method.kind == "parts" and bool(get_tags(method.load()()).input_tags.positive_only)
+
+
+def fit_others(
+    chosen: dict[str, Method],
+    fits: Fits,
+    comparison: Comparison | None,
+    clock: Clock,
+    *,
+    drawn: NDArray,
+    target: NDArray | None,
+    random_state: Any,
+    callbacks: tuple[Any, ...],
+) -> tuple[list[Fitted], list[LeftOut]]:
+    """Fit methods in turn, each if what it took in the comparison says that there is time."""
+    rows = {} if comparison is None else {row.method: row for row in comparison.rows}
+    fitted, left_out = list[Fitted](), list[LeftOut]()
+    for name, method in chosen.items():
+        row = rows.get(name)
+        n = len(drawn) if method.kind in PAIRS else len(fits.Z)
+        if row is not None and gave_up(row):
+            why = f"In the comparison, of {min(ROWS, len(fits.Z))} rows: {row.error}"
+        elif (needed := _seconds(method, row, n)) > SHARE * clock.left:
+            why = _no_time(needed, clock)
+        else:
+            with clock.timed(name):
+                fitted.append(
+                    fit_other(
+                        method,
+                        fits,
+                        drawn=drawn,
+                        target=target,
+                        random_state=random_state,
+                        seconds=max(SHARE * clock.left, 0.1),
+                        callbacks=callbacks,
+                    )
+                )
+            continue
+        left_out.append(LeftOut(_unfitted(method, fits, target, random_state), why))
+    return fitted, left_out
+
+
+def _no_time(needed: float, clock: Clock) -> str:
+    left = max(clock.left, 0.0)
+    if not needed:
+        return f"The {clock.budget:g} s of the report were used up."
+    return (
+        f"By what it took in the comparison, it needs about {needed:.0f} s, and {left:.0f} s of "
+        f"{clock.budget:g} s were left for it and others."
+    )
+
+
+def _seconds(method: Method, row: Any, n: int) -> float:
+    """Return about how long a fit to `n` rows takes; 0 where that is not known."""
+    if row is None or row.error:
+        return 0.0
+    seen = min(ROWS, n) * 0.75
+    return float(row.seconds * max(1.0, n / seen) ** (2 if method.kind in PAIRS else 1))
+
+
+def _unfitted(method: Method, fits: Fits, target: NDArray | None, random_state: Any) -> Fitted:
+    k = 2 if method.kind == "manifold" else fits.shown
+    model = made(method, components_of(method, k, target)[0], random_state)
+    tags = get_tags(model).input_tags
+    filled, positive = fits.holes and not tags.allow_nan, bool(tags.positive_only)
+    below = bool(np.nanmin(fits.X) < 0)
+    fit = Fit(method.name, model, None, filled, 0.0, (), raised=positive and below)
+    return Fitted(fit, method, None, positive and not below, fits.filled)

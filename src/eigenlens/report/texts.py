@@ -1,0 +1,113 @@
+"""Columns of text and of dates: no model sees them, but they say what a row is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._text import clean, short
+from ..data.arrow import ArrowBlocks, kind_of
+from ..data.blocks import Blocks, Mapped
+
+__all__ = ["Text", "of_arrow", "of_blocks"]
+
+READ = 20  # columns of text of a file, which are read once more for them
+EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """A column without numbers.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``text``, ``date``, ``row names``, or what else it holds.
+    values : tuple of str or None
+        Empty where there is none; None if the column was not read.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str, ...] | None
+
+    def take(self, rows: NDArray) -> Text:
+        """Return the text of some of the rows."""
+        if self.values is None:
+            return self
+        return replace(self, values=tuple(self.values[i] for i in rows))
+
+    @property
+    def longest(self) -> int:
+        """Letters of the longest value."""
+        return max(map(len, self.values or ()), default=0)
+
+    @property
+    def levels(self) -> list[str]:
+        """The different values, the most frequent first."""
+        known = Counter(value for value in self.values or () if value)
+        return [value for value, _ in known.most_common()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the page says of it."""
+        found = self.levels
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "levels": None if self.values is None else len(found),
+            "holes": None if not self.values else self.values.count("") / len(self.values),
+            "examples": [short(value) for value in found[:EXAMPLES]],
+        }
+
+
+def of_arrow(name: str, column: Any, kind: str | None = None) -> Text:
+    """Return the text in a column of Arrow's."""
+    kind = kind or kind_of(column.type)
+    try:
+        values = _strings(column)
+    except pa.ArrowException:  # lists, structures
+        return Text(name, kind, None)
+    return Text(name, kind, values)
+
+
+def _strings(column: Any) -> tuple[str, ...]:
+    if isinstance(column.type, pa.DictionaryType):
+        column = column.cast(column.type.value_type)
+    return tuple("" if value is None else clean(value) for value in _listed(column))
+
+
+def _listed(column: Any) -> list[Any]:
+    found: list[Any] = column.cast(pa.string()).to_pylist()
+    return found
+
+
+def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:
+    """Return the text of some rows of a file, in one pass over the first columns of it."""
+    kinds = {name: kind for name, kind in blocks.left_out.items()}
+    base: Blocks = blocks
+    while isinstance(base, Mapped):
+        base = base.base
+    read = list(kinds)[:READ] if isinstance(base, ArrowBlocks) else []
+    found = _read(base.source, read, numbers) if isinstance(base, ArrowBlocks) and read else {}
+    return [
+        of_arrow(clean(name), found[name], kind) if name in found else Text(clean(name), kind, None)
+        for name, kind in kinds.items()
+    ]
+
+
+def _read(source: Any, names: list[str], numbers: NDArray) -> dict[str, Any]:
+    """Return the columns of a source, of the rows that are wanted."""
+    parts, start = dict[str, list[Any]]({name: [] for name in names}), 0
+    for batch in source.batches(names):
+        first, last = np.searchsorted(numbers, [start, start + batch.num_rows])
+        wanted = pa.array(numbers[first:last] - start)
+        for name in names:
+            parts[name].append(batch.column(name).take(wanted))
+        start += batch.num_rows
+    return {name: pa.chunked_array(part) for name, part in parts.items() if part}
