@@ -18,7 +18,10 @@ FRAME = (
 )
 # A report may be older than the page, and then says nothing of these.
 UNSAID = ("advice", "biplot", "budget", "comparison", "correlation", "image", "images", "lines")
-UNSAID_OF_METHOD = ("adds", "cells", "history", "images", "nonzeros", "scores", "weights")
+UNSAID_OF_METHOD = (
+    *("adds", "cells", "history", "images", "map", "map_of_pca"),
+    *("nonzeros", "rows", "scores", "weights"),
+)
 ORDER = ("sparse", "robust", "parts", "kernel", "manifold", "supervised", "linear")
 
 

@@ -27,8 +27,9 @@ def pictures(data: dict[str, Any]) -> dict[str, dict[str, list[Picture]]]:
     if data.get("images"):
         found["images"] = _of(data["images"], size, "PCA")
     for i, method in enumerate(data["methods"]):
-        if method.get("images"):
-            found[f"method{i}"] = _of(method["images"], size, method["name"])
+        if images := method.get("images"):
+            given = {"components": images} if isinstance(images, list) else images
+            found[f"method{i}"] = _of(given, size, method["name"])
     return found
 
 
