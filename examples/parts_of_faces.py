@@ -94,44 +94,17 @@ for name, (codes, parts) in found.items():
     print(f"{name:4} {row['error']:7.4f} {row['parts']:8.3f}{row['codes']:8.3f} {''.join(zeros)}")
 
 # %%
-# In the picture, parts times code is the image: black is zero, white positive, red negative. Each
-# number of the code stands where its part does, as its root, so that small ones are seen too.
-
-
-def mosaic(images):
-    """Put the images side by side, in about as many rows as columns, with lines between them."""
-    columns = int(np.ceil(k**0.5))
-    rows = -(-k // columns)
-    board = np.full((rows, columns, height + 1, width + 1), np.nan)
-    for i, image in enumerate(images):
-        board[i // columns, i % columns, 1:, 1:] = image
-    board = board.swapaxes(1, 2).reshape(rows * (height + 1), -1)
-    return np.pad(board, ((0, 1), (0, 1)), constant_values=np.nan)
-
+# In the picture, parts times code is the image. Each number of the code stands where its part does,
+# as its root, so that small ones are seen too. Where there are both signs, white is zero.
 
 if options.draw:
     import matplotlib.pyplot as plt
-    from matplotlib.colors import LinearSegmentedColormap
 
-    signed = LinearSegmentedColormap.from_list("signed", ["#ff2a1a", "black", "white"])
-    signed = signed.with_extremes(bad="#2f6fb0")  # lines, in a colour that no number has
+    from eigenlens.plot import PartsDisplay
 
-    def show(axis, image, title):
-        largest = np.nanmax(np.abs(image)) or 1
-        axis.imshow(image, cmap=signed, vmin=-largest, vmax=largest, interpolation="nearest")
-        axis.set_title(title, fontsize=10)
-        axis.axis("off")
-
-    square, widths = {"figsize": (9.6, 9.6), "layout": "constrained"}, [3, 2, 1.4, 1.4]
-    figure, axes = plt.subplots(3, 4, width_ratios=widths, **square)
-    for line, (name, (codes, parts)) in zip(axes, found.items(), strict=True):
-        code = codes[options.image]
-        size = np.abs(parts).max(axis=1)  # the brightest pixel of each part is shown as 1
-        size[size == 0] = 1
-        numbers = np.sign(code) * np.sqrt(np.abs(code) * size)
-        bright = (parts / size[:, None]).reshape(k, height, width)
-        show(line[0], mosaic(bright), f"{name}: {k} parts")
-        show(line[1], mosaic(numbers), r"$\times$ code")
-        show(line[2], (code @ parts).reshape(height, width), "= image")
-        show(line[3], X[options.image].reshape(height, width), "original")
+    figure, lines = plt.subplots(3, figsize=(9.6, 9.6), layout="constrained")
+    for line, model in zip(lines, (nmf, vq, pca), strict=True):
+        PartsDisplay.from_estimator(
+            model, X[options.image], image_shape=(height, width), most=k, ax=line
+        )
     figure.savefig(options.draw, dpi=110)

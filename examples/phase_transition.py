@@ -26,6 +26,7 @@ import numpy as np
 
 from eigenlens import datasets
 from eigenlens.measure import incoherence, recovery_region
+from eigenlens.plot import PhaseDiagramDisplay
 
 L = datasets.planted_pursuit(60, 60, rank=3, random_state=0).low_rank
 print(f"a random table of rank 3: mu = {incoherence(L).left:.1f} of its rows")
@@ -56,16 +57,13 @@ for problem, region in regions.items():
     print(f"{titles[problem]}: {region.recovered.mean():.0%} of the grid is recovered")
 
 # %%
-# White is recovered in every trial, black in none.
+# Bright is recovered in every trial, dark in none; the line is half way.
 
-figure, panels = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")
-for panel, (problem, region) in zip(panels, regions.items(), strict=True):
-    shades = panel.pcolormesh(
-        region.densities, region.ranks / region.n, region.recovered, cmap="gray", vmin=0, vmax=1
-    )
-    panel.set(title=titles[problem], xlabel="share of cells", aspect="equal")
-panels[0].set_ylabel("rank / n")
-figure.colorbar(shades, ax=panels, label="share of trials recovered", shrink=0.8)
+figure, panels = plt.subplots(1, 3, figsize=(12, 4), sharey=True, layout="constrained")
+for panel, region in zip(panels, regions.values(), strict=True):
+    PhaseDiagramDisplay.from_region(region, bar=panel is panels[-1], ax=panel)
+    panel.set(aspect="equal")
+    panel.label_outer()
 if len(sys.argv) == 2:
     figure.savefig(sys.argv[1], dpi=120)
 else:

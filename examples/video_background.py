@@ -87,10 +87,9 @@ if truth is not None:
 if options.draw:
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(3, 3, figsize=(9, 7), layout="constrained")
-    for row, k in zip(panels, len(video) * np.arange(1, 4) // 4, strict=True):
-        images = {f"frame {k}": video, "background": background, "foreground": np.abs(foreground)}
-        for panel, (title, image) in zip(row, images.items(), strict=True):
-            panel.imshow(image[k], cmap="gray", vmin=0, vmax=1)
-            panel.set(title=title, xticks=[], yticks=[])
+    from eigenlens.plot import SeparationDisplay
+
+    figure, lines = plt.subplots(3, figsize=(9, 7), layout="constrained")
+    for line, k in zip(lines, len(video) * np.arange(1, 4) // 4, strict=True):
+        SeparationDisplay.from_estimator(model, row=k, image_shape=video.shape[1:], ax=line)
     figure.savefig(options.draw, dpi=120)

@@ -339,7 +339,7 @@ def test_what_is_wrong_with_an_array(tmp_path, array, words):
 def test_missing_file_and_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no file .*nothing.csv"):
         eigenlens.open(tmp_path / "nothing.csv")
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(DataError, match="holds no images"):
         eigenlens.open(tmp_path)
 
 

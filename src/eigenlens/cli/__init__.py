@@ -7,23 +7,40 @@ wait for the numerical packages.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ._run import run
+from .compare import compare
 from .demo import demo
+from .denoise import denoise
 from .fit import fit
 from .inspect import inspect
 from .methods import methods
+from .plot import plot
 from .rank import rank
 from .report import report
+from .separate import Separate
 from .transform import inverse, transform
+
+ORDER = "report fit transform inverse inspect rank compare denoise separate plot methods demo"
+
+
+class Commands(TyperGroup):
+    """The commands, in the order in which a user needs them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return ORDER.split()
+
 
 # Plain text instead of typer's panels: a mistake gets three short lines, and help looks the same
 # in a terminal, in a pipe and in a log.
 app = typer.Typer(
     name="eigenlens",
+    cls=Commands,
     help="PCA and its family, from the shell.",
     no_args_is_help=True,
     add_completion=False,
@@ -32,8 +49,13 @@ app = typer.Typer(
 )
 app.command()(report)
 app.add_typer(fit, name="fit")
-for command in (transform, inverse, inspect, rank, methods, demo):
+for command in (transform, inverse, inspect, rank, compare):
     app.command()(command)
+app.add_typer(denoise, name="denoise")
+app.command(name="separate", cls=Separate)(lambda: None)
+app.add_typer(plot, name="plot")
+app.command()(methods)
+app.command()(demo)
 
 
 def _version(wanted: bool) -> None:

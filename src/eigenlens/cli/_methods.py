@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Container, Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ._options import names_in
+
 if TYPE_CHECKING:
     from eigenlens._register import Method
 
-__all__ = ["by_command", "command_name", "find", "options", "owners", "unknown", "value_of"]
+__all__ = [
+    "by_command",
+    "command_name",
+    "find",
+    "named",
+    "options",
+    "owners",
+    "unknown",
+    "value_of",
+]
 
 IDLE = "Accepted for compatibility"  # parameters without an effect are taken, but not listed
 
@@ -40,20 +53,34 @@ def find(name: str) -> str | None:
     return begun[0] if wanted and len(begun) == 1 else None
 
 
-def unknown(name: str) -> str:
+def unknown(name: str, command: str = "fit", known: Iterable[str] | None = None) -> str:
     """Say that there is no such method, and which there are."""
-    known = list(by_command())
-    near = get_close_matches(name.lower(), known, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
+    names = list(by_command() if known is None else known)
+    near = get_close_matches(name.lower(), names, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+    if Path(name).exists():
+        hint = f"Name a method before the data, for example: eigenlens {command} pca {name}"
     return f"There is no method {name!r}. {hint}"
 
 
-def options(method: type) -> dict[str, inspect.Parameter]:
+def named(options: list[str] | None) -> list[str]:
+    """Return the classes of the methods that ``--methods`` names."""
+    known = by_command()
+    wanted = [find(name) or name for name in names_in(options)]
+    for name in wanted:
+        if name not in known:
+            raise typer.BadParameter(unknown(name))
+    return [known[name].name for name in wanted]
+
+
+def options(
+    method: Callable[..., Any], leave_out: Container[str] = ()
+) -> dict[str, inspect.Parameter]:
     """Return an option for each parameter of a method, as typer reads them from a signature."""
     words = _described(method)
     found = {}
     for name, parameter in inspect.signature(method).parameters.items():
-        if name == "random_state":  # --seed
+        if name == "random_state" or name in leave_out:  # --seed
             continue
         flag, about = option_name(name), words.get(name, "")
         settings: dict[str, Any] = {
@@ -84,7 +111,7 @@ def owners(option: str) -> list[str]:
     ]
 
 
-def _described(method: type) -> dict[str, str]:
+def _described(method: Callable[..., Any]) -> dict[str, str]:
     """Return the first sentence on each parameter, from the docstring."""
     doc = inspect.getdoc(method) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", doc, re.M | re.S)
@@ -100,7 +127,7 @@ def _described(method: type) -> dict[str, str]:
 
 
 def value_of(text: str) -> Any:
-    """Return what an option means: a number, true, false, none, or the text itself."""
+    """Return what an option means: a number, numbers, true, false, none, or the text itself."""
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
@@ -109,4 +136,5 @@ def value_of(text: str) -> Any:
             return number(text)
         except ValueError:
             pass
-    return text
+    parts = [value_of(part) for part in text.split(",")] if "," in text else ["text"]
+    return text if any(isinstance(part, str) for part in parts) else tuple(parts)

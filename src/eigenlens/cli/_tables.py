@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import eigenlens
 
-from ._options import names_in
+from ._options import as_images, names_in
 
 if TYPE_CHECKING:
     from eigenlens.data.blocks import Blocks
@@ -46,6 +46,7 @@ def table(
     encode: list[str] | None,
     encoding: str,
     target: str | None = None,
+    image: str | None = None,
 ) -> Iterator[tuple[Blocks, Any]]:
     """Yield the columns that the options name, and the target column or None."""
     dropped, encoded = names_in(drop), names_in(encode)
@@ -61,4 +62,4 @@ def table(
             encode=True if encoded == ["all"] else encoded,
             encoding=encoding,
         )
-        yield chosen, classes
+        yield as_images(chosen, image), classes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ._options import Columns, Data, Drop, Encode, Encoding, Json, Scale, Seed, Target, names_in
+from ._options import Columns, Data, Drop, Encode, Encoding, Image, Json, Scale, Seed, Target
 
 __all__ = ["report"]
 
@@ -19,6 +20,10 @@ Only = Annotated[
     list[str] | None,
     typer.Option("--methods", metavar="NAMES", help="Methods to run, separated by commas."),
 ]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", metavar="SECONDS", help="For all methods together."),
+]
 
 
 def report(
@@ -27,6 +32,8 @@ def report(
     methods: Only = None,
     scale: Scale = "standard",
     target: Target = None,
+    image: Image = None,
+    budget: Budget = None,
     columns: Columns = None,
     drop: Drop = None,
     encode: Encode = None,
@@ -41,18 +48,20 @@ def report(
     from ._progress import Progress
     from ._tables import table
 
-    known = _methods.by_command()
-    wanted = [_methods.find(name) or name for name in names_in(methods)]
-    for name in wanted:
-        if name not in known:
-            raise typer.BadParameter(_methods.unknown(name))
+    wanted = _methods.named(methods)
     stem = "table" if data == "-" else Path(data).stem
     output = output or f"{stem}-report.html"
     require_savable(output)
     with (
         Progress("report") as progress,
         table(
-            data, columns=columns, drop=drop, encode=encode, encoding=encoding, target=target
+            data,
+            columns=columns,
+            drop=drop,
+            encode=encode,
+            encoding=encoding,
+            target=target,
+            image=image,
         ) as (blocks, classes),
     ):
         page = Report.of(
@@ -60,9 +69,10 @@ def report(
             target=classes,
             title=stem,
             scale=scale,
-            methods=[known[name].name for name in wanted] or "all",
+            methods=wanted or "all",
             random_state=seed,
             callbacks=[progress],
+            **_understood(image_shape=blocks.image_shape, budget=budget),
         )
     if json:
         typer.echo(page.to_json())
@@ -71,3 +81,11 @@ def report(
     for finding in page.findings:
         typer.echo(f"- {finding}")
     typer.echo(f"\nThe page: {output}")
+
+
+def _understood(**options: Any) -> dict[str, Any]:
+    """Return the options that were given and that reports know."""
+    from eigenlens import Report
+
+    known = inspect.signature(Report.of).parameters
+    return {name: value for name, value in options.items() if value is not None and name in known}

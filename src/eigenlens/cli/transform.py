@@ -6,62 +6,64 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._options import Data, Encoding
+from ._options import Data, Encoding, Image, Rows, as_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eigenlens.data.blocks import Blocks
 
-__all__ = ["Model", "inverse", "transform"]
+__all__ = ["Model", "columns_of", "inverse", "rows_for", "transform", "write_out"]
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'fit' has written.")]
-Table = Annotated[
-    str,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Where to write: csv, tsv, parquet, arrow, npy; - is standard output, as CSV.",
-    ),
-]
 
 
-def transform(model: Model, data: Data, output: Table = "-", encoding: Encoding = "utf8") -> None:
+def transform(model: Model, data: Data, output: Rows = "-", encoding: Encoding = "utf8") -> None:
     """Write the scores of a table under a model.
 
     Columns are found by their names, whatever their order and whatever else is in the table.
     """
     import eigenlens
+    from eigenlens.data.writing import require_writable
 
     from ._tables import file
 
     fitted = eigenlens.load(model)
-    _require(fitted, "transform")
+    require(fitted, "transform")
+    require_writable(output)
     with file(data) as path:
-        blocks = _columns(eigenlens.open(path, encoding=encoding), _names_in(fitted), fitted)
-        _write(fitted.transform, blocks, _names_in(fitted), _names_out(fitted), output)
+        blocks = columns_of(eigenlens.open(path, encoding=encoding), fitted)
+        scores = [str(name) for name in fitted.get_feature_names_out()]
+        write_out(blocks.map(rows_for(fitted, fitted.transform), scores), output)
 
 
-def inverse(model: Model, data: Data, output: Table = "-", encoding: Encoding = "utf8") -> None:
+def inverse(
+    model: Model,
+    data: Data,
+    output: Rows = "-",
+    image: Image = None,
+    encoding: Encoding = "utf8",
+) -> None:
     """Write the table that belongs to scores."""
     import eigenlens
 
     from ._tables import file
 
     fitted = eigenlens.load(model)
-    _require(fitted, "inverse_transform")
+    require(fitted, "inverse_transform")
     with file(data) as path:
         blocks = eigenlens.open(path, encoding=encoding)
-        scores = _names_out(fitted)
+        scores = [str(name) for name in fitted.get_feature_names_out()]
         if set(scores) <= set(blocks.names):
             blocks = blocks.select(scores)
         names = _names_in(fitted)
         names = [f"x{j}" for j in range(fitted.n_features_in_)] if names is None else names
-        _write(fitted.inverse_transform, blocks, None, names, output)
+        table = blocks.map(fitted.inverse_transform, names)
+        write_out(as_images(table, image), output)
 
 
-def _require(model: Any, ability: str) -> None:
+def require(model: Any, ability: str) -> None:
+    """Raise unless a model can do something."""
     if not hasattr(model, ability):
         raise ValueError(
             f"This model ({type(model).__name__}) has no {ability}. Fit another method, or leave "
@@ -69,17 +71,9 @@ def _require(model: Any, ability: str) -> None:
         )
 
 
-def _names_in(model: Any) -> Sequence[str] | None:
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
-
-
-def _names_out(model: Any) -> list[str]:
-    return [str(name) for name in model.get_feature_names_out()]
-
-
-def _columns(blocks: Blocks, names: Sequence[str] | None, model: Any) -> Blocks:
+def columns_of(blocks: Blocks, model: Any) -> Blocks:
     """Return the columns that the model was fitted to."""
+    names = _names_in(model)
     if names is not None:
         return blocks.select(names)
     if len(blocks.names) != model.n_features_in_:
@@ -90,17 +84,24 @@ def _columns(blocks: Blocks, names: Sequence[str] | None, model: Any) -> Blocks:
     return blocks
 
 
-def _write(
-    function: Callable[[Any], Any],
-    blocks: Blocks,
-    names: Sequence[str] | None,
-    names_out: Sequence[str],
-    output: str,
-) -> None:
-    from eigenlens.data.writing import Writer, named
+def rows_for(model: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function of blocks of rows, with names where the model knows them."""
+    from eigenlens.data.writing import named
+
+    names = _names_in(model)
+    return function if names is None else lambda block: function(named(block, names))
+
+
+def write_out(blocks: Blocks, output: str) -> None:
+    """Write a table, and show how far it is."""
+    from eigenlens.data.writing import write
 
     from ._progress import Progress
 
-    with Progress("writing") as progress, Writer(output, names_out) as writer:
-        for block in progress.rows(blocks):
-            writer.write(function(block if names is None else named(block, names)))
+    with Progress("writing") as progress:
+        write(progress.rows(blocks), output)
+
+
+def _names_in(model: Any) -> Sequence[str] | None:
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic", "require_replaceable"]
+__all__ = ["atomic", "atomic_folder", "require_new_folder", "require_replaceable"]
 
 
 @contextmanager
@@ -58,6 +58,47 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder that takes the place of `path` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or path-like
+        New, or an empty folder: files that are there are never removed.
+
+    Yields
+    ------
+    Path
+        An empty folder beside `path`.
+    """
+    target = Path(path).resolve()
+    require_new_folder(target)
+    temporary = target.with_name(f".{secrets.token_hex(8)}")
+    try:
+        _create(temporary, folder=True)
+        yield temporary
+        if target.is_dir():
+            target.rmdir()  # fails if it is not empty by now
+        temporary.replace(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def require_new_folder(path: Path) -> None:
+    """Raise unless a folder can be made at `path`: there is nothing, or an empty folder."""
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"The folder {target.parent} does not exist. Create it, or write elsewhere."
+        )
+    if target.exists() and not target.is_dir():
+        raise OSError(f"{target} is a file. Give the name of a new folder.")
+    if target.is_dir() and any(target.iterdir()):
+        raise OSError(f"The folder {target} is not empty. Empty it, or give a new name.")
+
+
 def require_replaceable(path: Path) -> None:
     """Raise unless `path` can be written: a file, or the name of one in a folder that is there."""
     target = path.resolve()
@@ -73,9 +114,12 @@ def require_replaceable(path: Path) -> None:
         raise PermissionError(f"{target} is write-protected. Lift that, or write elsewhere.")
 
 
-def _create(temporary: Path) -> None:
+def _create(temporary: Path, *, folder: bool = False) -> None:
     try:
-        temporary.touch(exist_ok=False)
+        if folder:
+            temporary.mkdir()
+        else:
+            temporary.touch(exist_ok=False)
     except OSError as error:
         raise type(error)(
             f"Nothing can be written in the folder {temporary.parent} ({error.strerror}). "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +40,12 @@ class Blocks(ABC):
         About the bytes that the whole table takes in memory.
     dtype : numpy.dtype
         Of the blocks, float32 or float64.
+    image_shape : tuple of int, or None
+        Where each row is an image: its height and width, and 3 for colour.
+    row_names : tuple of str, or None
+        Names of the rows, for images those of their files.
+    frame_rate : float or None
+        Of a video, in frames a second.
 
     Examples
     --------
@@ -60,6 +67,9 @@ class Blocks(ABC):
     left_out: Mapping[str, str]
     nbytes: int
     dtype: np.dtype
+    image_shape: tuple[int, ...] | None = None
+    row_names: tuple[str, ...] | None = None
+    frame_rate: float | None = None
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]:
@@ -120,6 +130,8 @@ class Blocks(ABC):
         Blocks
         """
         wanted = tuple(names)
+        if wanted == self.names:
+            return self
         if missing := [name for name in wanted if name not in self.names]:
             explain_missing(missing[0], self.names, self.path)
         place = {name: j for j, name in enumerate(self.names)}
@@ -153,6 +165,33 @@ class Blocks(ABC):
         Blocks
         """
         return Mapped(self, function, self.names if names is None else tuple(names))
+
+    def as_images(self, shape: Sequence[int]) -> Blocks:
+        """Return the same table, each row of which is known to be an image.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Height and width, and 3 for colour.
+
+        Returns
+        -------
+        Blocks
+            With `image_shape`.
+        """
+        sizes = tuple(int(size) for size in shape)
+        text = "x".join(map(str, sizes))
+        if not (len(sizes) == 2 or (len(sizes) == 3 and sizes[2] == 3)) or min(sizes) < 1:
+            raise ValueError(f"An image of shape {text} is none. Give HxW, or HxWx3 for colour.")
+        if math.prod(sizes) != len(self.names):
+            raise DataError(
+                f"An image of {text} has {math.prod(sizes)} values, and {self.path} has "
+                f"{len(self.names)} columns of numbers. Give another size, or drop the "
+                "columns that are no pixels."
+            )
+        images = self.map(lambda block: block)
+        images.image_shape = sizes
+        return images
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[NDArray, Any]:
         """Return `n` rows drawn without replacement, and their numbers, in one pass.
@@ -247,6 +286,8 @@ class Mapped(Blocks):
         self.left_out = base.left_out
         self.nbytes = base.nbytes * len(names) // max(1, len(base.names))
         self.dtype = base.dtype
+        self.image_shape = base.image_shape if names == base.names else None
+        self.row_names, self.frame_rate = base.row_names, base.frame_rate
 
     @property
     def n_rows(self) -> int:

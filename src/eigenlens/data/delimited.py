@@ -19,6 +19,7 @@ import pyarrow.csv
 from .._text import unique
 from ..ops import threads
 from .arrow import Source
+from .cells import NUMBER, plain
 from .errors import DataError
 
 __all__ = ["read_delimited"]
@@ -27,7 +28,6 @@ HEAD = 1 << 16  # bytes that the dialect is found from
 BLOCK = 1 << 20  # bytes of text that are converted at a time
 LONGEST = 1 << 26  # bytes that one row may have
 DELIMITERS = ",;\t|"
-NUMBER = re.compile(r"\s*[-+]?((\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?|nan|inf)\s*$", re.IGNORECASE)
 COMMA_NUMBER = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?$")
 HOLES = ["", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 
@@ -194,7 +194,7 @@ def _dialect(head: str, delimiter: str | None) -> Dialect:
     if headless:
         names = [f"x{j}" for j in range(len(header))]
         return Dialect(names, delimiter, decimal, 0, None, newline)
-    names = unique(header)
+    names = unique(map(plain, header))
     # pandas and R write the index of the rows as a first column without a name
     row_names = names[0] if len(names) > 1 and not header[0].strip() else None
     return Dialect(names, delimiter, decimal, lines, row_names, newline)

@@ -17,6 +17,8 @@ from .arrow import ArrowBlocks, Source
 from .blocks import ArrayBlocks, Blocks
 from .delimited import read_delimited
 from .errors import DataError
+from .images import IMAGES, ImageBlocks
+from .video import VIDEOS, VideoBlocks
 
 __all__ = ["FORMATS", "ending_of", "open"]
 
@@ -50,7 +52,8 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
     path : str or path
         A file of CSV (also ``.csv.gz`` and the like), TSV, Parquet, Arrow or Feather, NPY, NPZ or
         MTX (Matrix Market). Delimiter, decimal sign and header of text are found; NPY is mapped
-        into memory.
+        into memory. With the extra ``media`` also a folder of images of one size, each a row, and
+        a video, each frame a row; ``image_shape`` then has their size.
     columns : iterable of str, optional
         Columns to take, in this order. By default all that hold numbers.
     drop : iterable of str, default=()
@@ -91,11 +94,9 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
         raise FileNotFoundError(
             f"There is no file {fspath(path)!r}. Check its name and its folder."
         )
-    if file.is_dir():
-        raise DataError(f"{fspath(path)!r} is a folder. Name one of its files.")
-    if file.stat().st_size == 0:
+    if not file.is_dir() and file.stat().st_size == 0:
         raise DataError(f"{name} is empty. Give a file with a header and rows of numbers.")
-    table = _opener(file)(file, name, encoding)
+    table = _pictures(file, name) or _opener(file)(file, name, encoding)
     if isinstance(table, Source):
         return ArrowBlocks.of(table, columns=columns, drop=drop, encode=encode)
     chosen = table.names if columns is None else tuple(columns)
@@ -103,6 +104,21 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
     table.select(gone)  # raises for a name that is not there
     kept = tuple(column for column in chosen if column not in gone)
     return table if kept == table.names else table.select(kept)
+
+
+def _pictures(file: Path, name: str) -> Blocks | None:
+    """Return the rows of a folder of images or of a video, None for other files."""
+    suffix = file.suffix.lower()
+    if file.is_dir():
+        return ImageBlocks(file, name or str(file))
+    if suffix in VIDEOS:
+        return VideoBlocks(file, name)
+    if suffix in IMAGES:
+        raise DataError(
+            f"{name} is one image, and a table has many rows. Give the folder of images, each of "
+            "which is a row."
+        )
+    return None
 
 
 Opener = Callable[[Path, str, str], Source | ArrayBlocks]
@@ -116,8 +132,8 @@ def _opener(file: Path) -> Opener:
     expected, opener = FORMATS.get(suffix[0], ("", None))
     if opener is None or (packed and expected not in ("CSV", "TSV")):
         raise DataError(
-            f"{file.name} has no ending that is known: {', '.join(FORMATS)}. Rename it, or save "
-            "the table as CSV or Parquet."
+            f"{file.name} has no ending that is known: {', '.join(FORMATS)}, or one of a video. "
+            "Rename it, or save the table as CSV or Parquet."
         )
     with file.open("rb") as stream:
         head = stream.read(16)

@@ -629,15 +629,40 @@ class KernelPCA(Estimator):
         ndarray of shape (n_steps + 1, n_features)
             The start first; fewer where all rows of the fit are so far that no step is defined.
         """
+        row, g, _ = self._sought(x)
+        begin = row[0] if start is None else self._fitted(np.asarray(start, np.float64)[None])[0]
+        return preimage.path(self._kernel(), self.X_fit_, g, begin, n_steps)
+
+    def preimage_distances(self, x: ArrayLike, Z: ArrayLike) -> NDArray:
+        """Return how far points are from being the pre-image of a row: what its search makes small.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            The row whose projection is sought.
+        Z : array-like of shape (n_points, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+            Squared distances in the feature space between the images of `Z` and the projection of
+            that of `x`.
+        """
+        _, g, square = self._sought(x)
+        kernel, points = self._kernel(), self._fitted(Z)
+        near = kernel.combine(points, self.X_fit_, g[:, None])[:, 0]
+        return np.maximum(kernel.diagonal(points) - 2 * near + square, 0.0)
+
+    def _sought(self, x: ArrayLike) -> tuple[NDArray, NDArray, float]:
+        """Return a row, the coefficients of its projection and the squared length of that."""
         row = self._fitted(np.asarray(x, dtype=np.float64)[None])
         if not self._smooth:
             raise ValueError(
                 f"There is no fixed-point iteration for kernel={self.kernel!r}: it takes a kernel "
                 "of distances or products, such as 'rbf'."
             )
-        begin = row[0] if start is None else self._fitted(np.asarray(start, np.float64)[None])[0]
-        g = self.axes_.coefficients(self._scores(row))[0]
-        return preimage.path(self._kernel(), self.X_fit_, g, begin, n_steps)
+        scores = self._scores(row)
+        return row, self.axes_.coefficients(scores)[0], float(self.axes_.squares(scores)[0])
 
     # --------------------------------------------------------------------------------- pre-images
 

@@ -7,7 +7,51 @@ picture are attributes.
 
 from __future__ import annotations
 
+from .biplot import BiplotDisplay
+from .component_images import ComponentImagesDisplay
+from .correlation import CorrelationDisplay
 from .display import Display, Panels
+from .ellipse import EllipseDisplay
+from .histograms import HistogramsDisplay
+from .kernel_components import KernelComponentsDisplay
+from .kernel_lift import KernelLiftDisplay
+from .loadings import LoadingsDisplay
+from .outliers import OutlierMapDisplay
+from .parts import PartsDisplay
+from .phase_diagram import PhaseDiagramDisplay
+from .plane import PlaneDisplay
+from .preimage_path import PreimagePathDisplay
+from .reconstruction import ReconstructionDisplay
+from .scores import ScoresDisplay
 from .scree import ScreeDisplay
+from .separation import SeparationDisplay
+from .shepard import ShepardDisplay
+from .sparse_loadings import SparseLoadingsDisplay
+from .sparse_path import SparsePathDisplay
+from .traversal import TraversalDisplay
 
-__all__ = ["Display", "Panels", "ScreeDisplay"]
+__all__ = [
+    "BiplotDisplay",
+    "ComponentImagesDisplay",
+    "CorrelationDisplay",
+    "Display",
+    "EllipseDisplay",
+    "HistogramsDisplay",
+    "KernelComponentsDisplay",
+    "KernelLiftDisplay",
+    "LoadingsDisplay",
+    "OutlierMapDisplay",
+    "Panels",
+    "PartsDisplay",
+    "PhaseDiagramDisplay",
+    "PlaneDisplay",
+    "PreimagePathDisplay",
+    "ReconstructionDisplay",
+    "ScoresDisplay",
+    "ScreeDisplay",
+    "SeparationDisplay",
+    "ShepardDisplay",
+    "SparseLoadingsDisplay",
+    "SparsePathDisplay",
+    "TraversalDisplay",
+]

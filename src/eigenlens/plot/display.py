@@ -21,6 +21,7 @@ STYLE = {
     "axes.edgecolor": "#5b6573",
     "axes.titlesize": 10.5,
     "axes.titlelocation": "left",
+    "grid.color": "#dde1e6",
     "legend.frameon": False,
     "image.cmap": "gray",
     "figure.dpi": 110.0,
@@ -43,7 +44,6 @@ class Display(ABC):
     """
 
     size: ClassVar[tuple[float, float]] = (6.4, 4.4)  # of a new figure, in inches
-    projection: ClassVar[str | None] = None
 
     ax_: Any
     figure_: Any
@@ -63,16 +63,26 @@ class Display(ABC):
         plt = optional("matplotlib.pyplot", "plot")
         with plt.rc_context(STYLE):
             if ax is None:
-                figure = plt.figure(figsize=self.size, layout="constrained")
+                figure = plt.figure(figsize=self._figure_size(), layout="constrained")
                 ax = figure.add_subplot(projection=self.projection)
-            elif self.projection and ax.name != self.projection:
+            elif (ax.name == "3d") != (self.projection == "3d"):
+                numbers = ("three", "two") if self.projection == "3d" else ("two", "three")
                 raise ValueError(
-                    f"{type(self).__name__} draws in three dimensions, and ax has two. Make it "
-                    f"with plt.subplot(projection={self.projection!r})."
+                    f"{type(self).__name__} draws in {numbers[0]} dimensions, and ax has "
+                    f"{numbers[1]}. Make it with plt.subplot(projection={self.projection!r})."
                 )
             self.ax_, self.figure_ = ax, ax.figure
             self._draw(ax)
         return self
+
+    @property
+    def projection(self) -> str | None:
+        """What kind of axes are needed: ``'3d'``, or None for a plane."""
+        return None
+
+    def _figure_size(self) -> tuple[float, float]:
+        """Return the size of a new figure, in inches; for pictures that grow, of their own."""
+        return self.size
 
     @abstractmethod
     def _draw(self, ax: Any) -> None:
@@ -102,11 +112,12 @@ class Panels(Display):
         with plt.rc_context(STYLE):
             if ax is None:
                 figure = plt.figure(figsize=self._figure_size(), layout="constrained")
-                axes = figure.subplots(rows, columns, squeeze=False)
+                widths = self._widths()
+                axes = figure.subplots(rows, columns, squeeze=False, width_ratios=widths)
             elif isinstance(ax, np.ndarray) or (isinstance(ax, Sequence) and len(ax)):
                 axes = self._given(np.asarray(ax, dtype=object), rows, columns)
             else:
-                axes = _divided(ax, rows, columns)
+                axes = _divided(ax, rows, columns, self._widths())
             self.ax_, self.figure_ = axes, axes[0, 0].figure
             self._draw(axes)
         return self
@@ -114,6 +125,10 @@ class Panels(Display):
     @abstractmethod
     def _shape(self) -> tuple[int, int]:
         """Return how many rows and columns of panels there are."""
+
+    def _widths(self) -> list[float] | None:
+        """Return how wide the columns are in relation to each other; by default all are alike."""
+        return None
 
     def _figure_size(self) -> tuple[float, float]:
         (rows, columns), (width, height) = self._shape(), self.panel
@@ -128,13 +143,15 @@ class Panels(Display):
         return axes.reshape(rows, columns)
 
 
-def _divided(ax: Any, rows: int, columns: int) -> NDArray:
-    """Return panels in the place of one Axes."""
+def _divided(ax: Any, rows: int, columns: int, widths: list[float] | None) -> NDArray:
+    """Return panels in the place of one Axes, or this itself for one panel."""
+    if rows == columns == 1:
+        return np.array([[ax]], dtype=object)
     spec = ax.get_subplotspec()
     if spec is None:
         raise ValueError("ax is no subplot, and cannot be divided. Give an array of axes instead.")
     ax.set_axis_off()
-    grid = spec.subgridspec(rows, columns)
+    grid = spec.subgridspec(rows, columns, width_ratios=widths)
     panels = [[ax.figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(rows)]
     return np.array(panels, dtype=object)
 

@@ -14,7 +14,7 @@ from ..measure.embedding_quality import embedding_quality
 from .fits import Fits, Fitted
 from .gross import gross
 from .readable import spanned
-from .separation import separation
+from .separation import most_between, separation
 from .table import Table
 
 __all__ = ["Setting", "added", "plane_map"]
@@ -22,7 +22,8 @@ __all__ = ["Setting", "added", "plane_map"]
 NEIGHBOURS = 10
 JUDGED = 2000  # rows whose neighbours are looked at
 NAMED = 8  # columns of a line that can be read
-HALF = 0.5  # of a column, from which on a part is what the column is about
+LEAST = 0.1  # of a column, from which on a part is about it
+TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +36,6 @@ class Setting:
     fits : Fits
     names : tuple of str
         Of the columns of the fits.
-    usable : ndarray of int
-        Their places in the table.
     drawn : ndarray of int
     map : dict or None
         What the first two components of PCA keep, as `plane_map` has it.
@@ -45,7 +44,6 @@ class Setting:
     table: Table
     fits: Fits
     names: tuple[str, ...]
-    usable: NDArray
     drawn: NDArray
     map: dict[str, Any] | None
 
@@ -99,14 +97,17 @@ def _as_map(one: Fitted, setting: Setting) -> dict[str, Any]:
             "The rank correlation of its distances with those of the table is "
             f"{found['shepard']:.3f}; for PCA it is {pca['shepard']:.3f}."
         )
-    target = setting.table.target
-    places = one.scores(setting.drawn)
+    target, places, shares = setting.table.target, one.scores(setting.drawn), {}
     if target is not None and places is not None:
-        said.append(separation(target.take(setting.drawn), places))
+        some = target.take(setting.drawn)
+        said.append(separation(some, places))
+        if target.numbers is None:
+            seen = setting.fits.scores[setting.drawn]
+            shares = {"between": [most_between(some, places), most_between(some, seen)]}
     if one.rows is not None:
         rows, n = grouped(len(one.rows)), grouped(len(setting.fits.Z))
         said.append(f"It works on pairs of rows, and was fitted to the {rows} of {n} rows drawn.")
-    return {"adds": said, "map": found, "map_of_pca": pca}
+    return {"adds": said, "map": found, "map_of_pca": pca} | shares
 
 
 def _as_lines(one: Fitted, setting: Setting, weights: NDArray) -> dict[str, Any]:
@@ -121,13 +122,11 @@ def _as_lines(one: Fitted, setting: Setting, weights: NDArray) -> dict[str, Any]
     ]
     if idle := int((~used.any(axis=0)).sum()):
         said.append(f"{d - idle} of {d} columns suffice: the others have no weight at all.")
-    lines = [
-        _line(f"component {j + 1}", row, setting.names, f"{int((row != 0).sum())} of {d} columns")
-        for j, row in enumerate(weights)
-    ]
+    lines = [_line(j, row, setting.names) for j, row in enumerate(weights)]
     return {
         "adds": said,
         "readable": lines,
+        "nonzeros": used.sum(axis=1).tolist(),
         "kept": kept,
         "kept_by_pca": whole,
         "zeros": float((~used).mean()),
@@ -136,36 +135,43 @@ def _as_lines(one: Fitted, setting: Setting, weights: NDArray) -> dict[str, Any]
 
 def _as_parts(one: Fitted, setting: Setting, weights: NDArray) -> dict[str, Any]:
     """Return parts that add up to the table as it was given."""
-    X, codes = one.table, np.asarray(one.fit.scores)
-    size = float((X**2).sum())
-    kept = 1 - float(((X - codes @ weights) ** 2).sum()) / size
-    pca = PCA(min(len(weights), min(X.shape))).fit(X)
-    off = X - pca.inverse_transform(pca.transform(X))
-    k = len(weights)
+    X, codes, k = one.table, np.asarray(one.fit.scores), len(weights)
+    pca = PCA(min(k, min(X.shape)), random_state=0).fit(X)
+    kept = _of_columns(X, codes @ weights)
+    whole = _of_columns(X, pca.inverse_transform(pca.transform(X)))
     said = [
-        f"{k} parts that only add up make {percent(kept)} of the squares of the table, as given; "
-        f"the mean and {k} components of PCA, which also take away, make "
-        f"{percent(1 - float((off**2).sum()) / size)}."
+        f"{k} parts that only add up explain {percent(kept)} of the variance of a column on "
+        f"average, in the table as given; {k} components of PCA, which also take away, "
+        f"{percent(whole)}."
     ]
-    shares = weights * codes.sum(axis=0)[:, None] / np.maximum(X.sum(axis=0), 1e-300)
-    d = len(setting.names)
-    lines = [
-        _line(
-            f"part {j + 1}",
-            np.where(row >= HALF, row, 0.0),
-            setting.names,
-            f"{int((row >= HALF).sum())} of {d} columns are at least half made by it",
-        )
-        for j, row in enumerate(shares)
-    ]
-    return {"adds": said, "readable": lines, "kept": kept, "parts": True}
+    shares = weights * codes.sum(axis=0)[:, None] / np.maximum(X.sum(axis=0), TINY)
+    lines = [_part(j, row, setting.names) for j, row in enumerate(shares)]
+    return {"adds": said, "readable": lines, "kept": kept, "kept_by_pca": whole, "parts": k}
 
 
-def _line(what: str, row: NDArray, names: tuple[str, ...], many: str) -> str:
-    order = [j for j in np.argsort(-np.abs(row), kind="stable") if row[j]]
-    named = ", ".join(short(names[j], 32) for j in order[:NAMED])
+def _of_columns(X: NDArray, back: NDArray) -> float:
+    """Return the share of the variance of a column that comes back, at least 0, on average.
+
+    Not that of the whole table, which is the columns with large numbers.
+    """
+    off, spread = ((X - back) ** 2).sum(axis=0), ((X - X.mean(axis=0)) ** 2).sum(axis=0)
+    return float(np.clip(1 - off / np.maximum(spread, TINY), 0, 1).mean())
+
+
+def _part(j: int, shares: NDArray, names: tuple[str, ...]) -> str:
+    """Return the columns of which a part makes up the most, each with how much that is."""
+    order = np.argsort(-shares, kind="stable")[:NAMED]
+    named = [f"{short(names[i], 32)} ({percent(shares[i])})" for i in order if shares[i] >= LEAST]
+    return f"part {j + 1}: {', '.join(named) or f'less than {percent(LEAST)} of any column'}"
+
+
+def _line(j: int, row: NDArray, names: tuple[str, ...]) -> str:
+    """Return the columns of a sparse component, the strongest first."""
+    order = [i for i in np.argsort(-np.abs(row), kind="stable") if row[i]]
+    named = ", ".join(short(names[i], 32) for i in order[:NAMED])
     more = ", ..." if len(order) > NAMED else ""
-    return f"{what}: {named or 'no column'}{more} ({many})"
+    many = f"{len(order)} of {len(names)} columns"
+    return f"component {j + 1}: {named or 'no column'}{more} ({many})"
 
 
 def _gives_back(one: Fitted, setting: Setting) -> list[str]:
@@ -185,7 +191,10 @@ def _gives_back(one: Fitted, setting: Setting) -> list[str]:
     k, whole = fit.scores.shape[1], spanned(fits.pca.model.components_, fits.filled)
     if kept <= 0:
         return [f"Its {k} components give back less of the table than the means of the columns do."]
-    return [
+    said = [
         f"Its {k} components give back {percent(kept)} of the variance; the {fits.shown} of PCA "
         f"{percent(whole)}."
     ]
+    if one.kind == "sparse" and (idle := float((fit.scores == 0).mean())):
+        said.append(f"A row takes {k * (1 - idle):.1f} of {k} atoms on average.")
+    return said

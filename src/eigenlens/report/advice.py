@@ -11,9 +11,11 @@ __all__ = ["advised", "headline"]
 
 SLIGHT = 0.01  # error, by which two methods differ without a reason to prefer one
 NEARER = 0.05  # share of neighbours, the same
-BENT = 1.25  # times what the middle cell is off: outliers have turned the components of PCA
+BENT = 1.25  # times what cells that are not far off are off: outliers have bent PCA
 READ = 0.2  # share of zero weights from which on components are easier to read
 COST = 0.85  # of the variance of PCA that such components must keep
+APART = 0.2  # share of the variance along an axis, more between classes than PCA has
+HALF = 0.5  # of what PCA explains, which parts must to be worth a look
 ORDER = ("outliers", "classes", "seeing", "reading", "parts", "reconstruction")
 
 Advice = dict[str, Any]
@@ -30,7 +32,7 @@ def advised(
         _reading(sections),
         _seeing(sections),
         _outliers(sections),
-        _classes(rows, (comparison or {}).get("held_out", 0)) if classes else None,
+        _classes(rows, sections, (comparison or {}).get("held_out", 0)) if classes else None,
         _parts(sections),
     ]
     return [one for one in found if one is not None]
@@ -127,7 +129,7 @@ def _outliers(sections: list[tuple[str, Any]]) -> Advice | None:
     for where, one in sections:
         if "cells" not in one:
             continue
-        middle, own = one["middle"]
+        without, own = one["off"]
         far, name = one["far"], one["name"]
         if not far:
             text = f"No outlier speaks against PCA: {name} finds 0 cells far off."
@@ -140,42 +142,66 @@ def _outliers(sections: list[tuple[str, Any]]) -> Advice | None:
                 return _advice("outliers", "PCA", text, number, where)
             return _advice("outliers", "PCA", text, "0 cells", where)
         number = f"{far:,}".replace(",", " ") + (" cell" if far == 1 else " cells")
-        if own > BENT * middle:
+        if own > BENT * without:
             text = (
                 f"Against outliers, take {name}: {number} {'is' if far == 1 else 'are'} far off, "
-                f"and bend PCA, from which the middle cell is off by {own:.3g} instead of "
-                f"{middle:.3g}."
+                f"and bend PCA, from which the others are off by {own:.3g} instead of "
+                f"{without:.3g}."
             )
             return _advice("outliers", name, text, number, where)
         text = (
-            f"{name} lists {number} far off; look at them, but they do not bend PCA: the middle "
-            f"cell is off by {own:.3g} from it, by {middle:.3g} from {name}."
+            f"{name} finds {number} far off, worth a look, but they hardly bend PCA: the others "
+            f"are off by {own:.3g} from it, by {without:.3g} from {name}."
         )
         return _advice("outliers", "PCA", text, number, where)
     return None
 
 
-def _classes(rows: dict[str, Any], held_out: int) -> Advice | None:
+def _classes(rows: dict[str, Any], sections: list[tuple[str, Any]], held_out: int) -> Advice | None:
     shares = _column(rows, "knn_accuracy")
-    if "PCA" not in shares or len(shares) < 2:
-        return None
-    best, own = max(shares, key=lambda name: (shares[name], name)), shares["PCA"]
+    compared = "PCA" in shares and len(shares) > 1
+    best, own = (
+        max(shares, key=lambda name: (shares[name], name == "PCA"), default=""),
+        shares.get("PCA", 0),
+    )
     # two standard errors of a share of so many rows
-    chance = 2 * math.sqrt(max(own * (1 - own), 1 / held_out) / held_out)
-    if shares[best] - own > chance:
+    chance = 2 * math.sqrt(max(own * (1 - own), 1 / held_out) / held_out) if compared else 1.0
+    if compared and shares[best] - own > chance:
         number = f"{shares[best]:.3g}"
         text = (
             f"To tell the classes apart, take {best}: its neighbours name the class of a share of "
             f"{number} of the rows held out, those of PCA of {own:.3g}."
         )
         return _advice("classes", best, text, number, "comparison")
+    if (axis := _along_an_axis(sections)) is not None:
+        return axis
+    if not compared:
+        return None
     number = f"{own:.3g}"
+    ahead = f"the best ({best}, {shares[best]:.3g}) is not ahead by more than chance among"
     text = (
         f"To tell the classes apart, PCA is enough: its neighbours name the class of a share of "
-        f"{number} of the rows held out, and the best ({best}, {shares[best]:.3g}) is not ahead by "
-        f"more than chance among {held_out} rows."
+        f"{number} of the rows held out, and "
+        f"{'no other does better on' if best == 'PCA' else ahead} {held_out} rows."
     )
     return _advice("classes", "PCA", text, number, "comparison")
+
+
+def _along_an_axis(sections: list[tuple[str, Any]]) -> Advice | None:
+    """Return the map on an axis of which classes lie apart that do not so on any of PCA."""
+    maps = [(where, one) for where, one in sections if "between" in one]
+    if not maps:
+        return None
+    where, one = max(maps, key=lambda pair: pair[1]["between"][0])
+    best, own = one["between"]
+    if best - own <= APART:
+        return None
+    number = percent(best)
+    text = (
+        f"To see the classes apart, take {one['name']}: {number} of the variance along one of its "
+        f"axes lies between them, at most {percent(own)} along those of PCA."
+    )
+    return _advice("classes", one["name"], text, number, where)
 
 
 def _parts(sections: list[tuple[str, Any]]) -> Advice | None:
@@ -183,12 +209,18 @@ def _parts(sections: list[tuple[str, Any]]) -> Advice | None:
     if not parts:
         return None
     where, one = max(parts, key=lambda pair: pair[1]["kept"])
-    number = percent(one["kept"])
+    number, own = percent(one["kept"]), percent(one["kept_by_pca"])
+    if one["kept"] >= HALF * one["kept_by_pca"]:
+        text = (
+            f"To see the rows as sums of parts, take {one['name']}: it explains {number} of the "
+            f"variance of a column on average, PCA of the same table {own}."
+        )
+        return _advice("parts", one["name"], text, number, where)
     text = (
-        f"To see the rows as sums of parts, take {one['name']}: its parts make {number} of the "
-        "squares of the table."
+        f"Parts that only add up say little here: those of {one['name']} explain {number} of the "
+        f"variance of a column on average, PCA of the same table {own}."
     )
-    return _advice("parts", one["name"], text, number, where)
+    return _advice("parts", "PCA", text, number, where)
 
 
 def _column(

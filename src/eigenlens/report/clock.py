@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["Clock"]
 
-KEPT_BACK = 0.08  # of the budget, for what comes after the fits
+KEPT_BACK = 0.1  # of the budget, for what comes after the fits
 
 
 class Clock:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,14 @@ from ..measure.compare import HELD_OUT, LEAST_ROWS, compare
 from ..measure.comparison import BETTER, Compared, Comparison
 from .plain import plain
 
-__all__ = ["ROWS", "compared", "comparison_section", "gave_up"]
+__all__ = ["CRASHED", "LATE", "ROWS", "UNTRIED", "compared", "comparison_section"]
 
 ROWS = 2000  # that methods are compared on
-GIVEN_UP = ("Not done in", "The time was used up", "Its process ended")
-"""How errors of methods begin that it is no use to try again here."""
+AGAIN = 0.25  # of the time, if so much is left for those that were late
+LATE, UNTRIED, CRASHED = "Not done in", "The time was used up", "Its process ended"
+"""How the errors begin of methods that were not done."""
+VARIANTS = ("Incremental", "MiniBatch", "Dictionary")
+"""How names begin of methods that are others for streams and codes: they come last."""
 ABOUT = {
     "n_components": "Components that were asked for.",
     "reconstruction_error": "Of rows held out: what is lost, 0 for nothing, 1 for no better than "
@@ -57,20 +59,15 @@ def compared(
     if len(X) < LEAST_ROWS:
         return None
     options = {"scale": scale, "random_state": random_state}
-    found = compare(X, names, n_components, y, budget=budget, **options)
-    late = [row.method for row in found.rows if row.error.startswith(GIVEN_UP[0])]
-    rest = budget - found.seconds
-    if late and rest > budget / 4:
-        again = compare(X, late, n_components, y, budget=rest, **options)
-        better = {row.method: row for row in again.rows}
-        rows_ = tuple(better.get(row.method, row) for row in found.rows)
-        return replace(found, rows=rows_, seconds=found.seconds + again.seconds)
-    return found
-
-
-def gave_up(row: Compared) -> bool:
-    """Whether a method was ended, by the clock or by itself."""
-    return row.error.startswith(GIVEN_UP)
+    order = sorted(names, key=lambda name: name.startswith(VARIANTS))
+    found = compare(X, order, n_components, y, budget=budget, **options)
+    done, seconds = {row.method: row for row in found.rows}, found.seconds
+    late = [name for name in names if done[name].error.startswith(LATE)]
+    if late and budget - seconds > AGAIN * budget:
+        again = compare(X, late, n_components, y, budget=budget - seconds, **options)
+        done |= {row.method: row for row in again.rows}
+        seconds += again.seconds
+    return Comparison(tuple(done[name] for name in names), seconds)
 
 
 def comparison_section(found: Comparison | None, n: int) -> dict[str, Any] | None:

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._register import Method, summary
 from .._text import clean, count, listed
 from ..data.scaling import SCALERS
+from ..measure.trial import fit_one
 from .adds import Setting, plane_map
 from .advice import advised, headline
 from .code import Code
 from .compared import comparison_section
 from .findings import findings, meanings, plane
+from .fits import Fitted, fit_pca
 from .lines import lines_section
 from .plain import plain
 from .quality import Quality
@@ -27,7 +30,7 @@ from .shell import Shell
 from .study import Study
 from .table import Table
 
-__all__ = ["contents"]
+__all__ = ["contents", "section_of"]
 
 MEANT = 3  # components of which the page says what they are about
 
@@ -46,13 +49,16 @@ def contents(study: Study, title: str | None, notes: Iterable[str]) -> dict[str,
             "code": code.whole(study.others),
             **_pca(study),
             **_others(study, code, shell),
-            "lines": lines_section(
-                code,
-                shell,
-                compared=study.compared,
-                classes=study.table.classes is not None,
-                image_shape=None if study.images is None else tuple(asked.image_shape or ()),
-            ),
+        }
+        found["lines"] = lines_section(
+            code,
+            shell,
+            compared=study.compared,
+            classes=study.table.classes is not None,
+            image_shape=None if study.images is None else tuple(asked.image_shape or ()),
+        ) | {
+            f"method{i}": {"python": one["python"], "shell": one["shell"]}
+            for i, one in enumerate(found["methods"])
         }
         best = headline(found["advice"])
         found["findings"] = findings(
@@ -124,7 +130,7 @@ def _pca(study: Study) -> dict[str, Any]:
         if images
         else correlation_section(fits.X, study.seen.R, names, loadings),
         "image": None if images is None else images.section(),
-        "images": None if images is None else images.pictures(table, fits, _examples(study)),
+        "images": None if images is None else images.of_pca(table, fits),
         "seen": {
             "scores": plane(table, fits.scores, components["shares"]),
             "loadings": meanings(loadings[:, :MEANT], components["shares"], names),
@@ -140,19 +146,11 @@ def _telling(loadings: NDArray) -> NDArray:
     return np.argsort(-weight, kind="stable")
 
 
-def _examples(study: Study) -> NDArray:
-    """Return rows to show as images: the first of each class, or from the whole table."""
-    classes = study.table.classes
-    if classes is not None:
-        return np.sort(np.unique(classes, return_index=True)[1])
-    return np.linspace(0, len(study.table.values) - 1, 6).astype(int)
-
-
 def _others(study: Study, code: Code, shell: Shell) -> dict[str, Any]:
     """Return what the other methods add, how they compare, and what to take for what."""
     fits, drawn = study.fits, study.drawn
     pca = plane_map(fits.filled[drawn], fits.scores[drawn]) if study.others else None
-    setting = Setting(study.table, fits, study.names, study.usable, drawn, pca)
+    setting = Setting(study.table, fits, study.names, drawn, pca)
     sections = [
         model_section(one, setting, study.images)
         | {"python": code.method(one), "shell": shell.method(one)}
@@ -180,3 +178,16 @@ def _budget(study: Study, code: Code, shell: Shell) -> dict[str, Any]:
     ]
     clock = study.clock
     return {"seconds": clock.budget, "used": clock.used, "left_out": left_out}
+
+
+def section_of(estimator: Any, X: NDArray, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the section of any estimator, fitted to a table as it is."""
+    rng = np.random.default_rng(0)
+    table = Table.of(X, names=names, target=None, max_rows=len(X), rng=rng)
+    fits = fit_pca(table.values, scale="none", n_components=2, random_state=0, callbacks=())
+    kind = type(estimator)
+    method = Method(kind.__name__, kind.kind, summary(kind), (), "", kind.__module__)
+    fit = fit_one(kind.__name__, estimator, fits.Z, fits.filled)
+    every = np.arange(len(X))
+    setting = Setting(table, fits, table.names, every, plane_map(fits.filled, fits.scores))
+    return model_section(Fitted(fit, method, None, False, fits.filled), setting, None)

@@ -19,10 +19,11 @@ from ..measure.contest import Until
 from ..measure.trial import PLANE, Fit, components_of, fit_one, made
 from .readable import readable
 
-__all__ = ["Fits", "Fitted", "chosen", "fit_other", "fit_pca"]
+__all__ = ["Fits", "Fitted", "chosen", "fit_other", "fit_pca", "model_of"]
 
 LEAST_SHOWN = 2  # components, so that there is a plane to look at
 PAIRS = ("manifold", "kernel")  # kinds that work on pairs of rows, and see those drawn alone
+CURVED = 4  # components of a feature space, which has more directions than a table of two columns
 LEARNING = "LinearDiscriminantAnalysis"  # of another package, and there where there are classes
 
 
@@ -153,6 +154,16 @@ def chosen(methods: str | Iterable[str], *, classes: bool) -> dict[str, Method]:
     return {name: known[name] for name in names if name != "PCA"}
 
 
+def model_of(method: Method, fits: Fits, target: NDArray | None, random_state: Any) -> Any:
+    """Return an unfitted model of a method, for this table."""
+    wanted = fits.shown
+    if method.kind == "manifold":
+        wanted = PLANE
+    elif method.kind == "kernel":
+        wanted = min(max(wanted, CURVED), len(fits.Z) - 1)
+    return made(method, components_of(method, wanted, target)[0], random_state)
+
+
 def fit_other(
     method: Method,
     fits: Fits,
@@ -168,8 +179,7 @@ def fit_other(
     One that works on pairs of rows sees those that are drawn alone; one that takes nothing below
     zero sees a table without such values as it was given.
     """
-    wanted = PLANE if method.kind == "manifold" else fits.shown
-    model = made(method, components_of(method, wanted, target)[0], random_state)
+    model = model_of(method, fits, target, random_state)
     unscaled = bool(get_tags(model).input_tags.positive_only) and not np.nanmin(fits.X) < 0
     some = method.kind in PAIRS and len(drawn) < len(fits.Z)
     Z, filled = (fits.X, fits.X) if unscaled else (fits.Z, fits.filled)

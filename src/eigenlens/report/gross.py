@@ -31,20 +31,20 @@ def gross(one: Fitted, setting: Setting) -> dict[str, Any]:
     residual = np.where(np.isnan(fits.Z), 0.0, fits.filled - expected)
     units = _units(residual, fits.Z)
     away = np.where(np.asarray(model.sparse_) != 0, residual / units, 0.0)
-    far = int((np.abs(away) > FAR).sum())
-    size = int((~np.isnan(fits.Z)).sum())
+    far, there = np.abs(away) > FAR, ~np.isnan(fits.Z)
     pca = fits.pca.model
     other = fits.filled - pca.inverse_transform(pca.transform(fits.filled))
-    middle, middle_pca = (float(np.median(np.abs(r[~np.isnan(fits.Z)]))) for r in (residual, other))
+    near = there & ~far
+    off = [float(np.sqrt(np.mean(r[near] ** 2))) for r in (residual, other)]
     order = np.argsort(-np.abs(away), axis=None, kind="stable")[:LISTED]
     places = [divmod(int(place), away.shape[1]) for place in order]
     cells = [_cell(i, j, setting, expected, away) for i, j in places if away[i, j]]
     return {
-        "adds": _said(cells, far, size, middle, middle_pca),
+        "adds": _said(cells, int(far.sum()), int(there.sum()), *off),
         "cells": cells,
         "rows": _rows(model, setting),
-        "far": far,
-        "middle": [middle, middle_pca],
+        "far": int(far.sum()),
+        "off": off,
     }
 
 
@@ -82,9 +82,7 @@ def _rows(model: Any, setting: Setting) -> list[dict[str, Any]]:
     ]
 
 
-def _said(
-    cells: list[dict[str, Any]], far: int, size: int, middle: float, middle_pca: float
-) -> list[str]:
+def _said(cells: list[dict[str, Any]], far: int, size: int, own: float, pca: float) -> list[str]:
     if far:
         worst = cells[0]
         verb = "is" if far == 1 else "are"
@@ -103,7 +101,7 @@ def _said(
     else:
         said = ["No cell stands out: 0 cells are neither explained nor noise."]
     said.append(
-        f"The middle cell is off by {middle:.3g} from its components, and by {middle_pca:.3g} from "
-        "those of PCA (in units of the scaled table)."
+        f"{'The others' if far else 'Cells'} are off by {own:.3g} from its components, and by "
+        f"{pca:.3g} from those of PCA (root mean square, in units of the scaled table)."
     )
     return said

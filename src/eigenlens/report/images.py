@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .fits import Fits
+from .fits import Fits, Fitted
 from .plain import rounded
 from .table import Table
 
@@ -57,31 +57,60 @@ class Images:
         given = list(self.shape[:2])
         return {"height": height, "width": width, "channels": self.shape[2], "given": given}
 
-    def pictures(self, table: Table, fits: Fits, rows: NDArray) -> dict[str, Any]:
+    def of_pca(self, table: Table, fits: Fits) -> dict[str, Any]:
         """Return the mean, the components of PCA, and rows before and after it."""
-        model = fits.pca.model
-        # np.nanmean of a column of holes is NaN, with a warning: such pixels are blank
-        known = np.where(np.isnan(table.values), 0.0, table.values).sum(axis=0)
-        there = (~np.isnan(table.values)).sum(axis=0)
-        mean = np.divide(known, there, out=np.zeros(len(known)), where=there > 0)
-        rows = np.asarray(rows[:EXAMPLES], dtype=np.int64)
-        after = np.tile(mean, (len(rows), 1))
+        model, rows = fits.pca.model, self.examples(table)
         back = model.inverse_transform(model.transform(fits.filled[rows]))
-        after[:, self.usable] = fits.back(back, rows)
         return {
-            "mean": self._small(mean),
+            "mean": self._small(_mean(table.values)),
             "components": self.weights(model.components_),
-            "rows": [
-                {"row": table.row(int(i)), "before": self._small(table.values[i]), "after": one}
-                for i, one in zip(rows, map(self._small, after), strict=True)
-            ],
+            "rows": self.before_and_after(table, fits, rows, fits.back(back, rows)),
         }
+
+    def of_method(
+        self, one: Fitted, table: Table, fits: Fits, weights: NDArray | None
+    ) -> dict[str, Any]:
+        """Return the components of a method, and rows before and after it, if it can go back."""
+        found: dict[str, Any] = {} if weights is None else {"components": self.weights(weights)}
+        model, rows = one.fit.model, self.examples(table)
+        if hasattr(model, "low_rank_"):
+            low = np.asarray(model.low_rank_)[rows]
+            whole = fits.back(low, rows)
+            found["rows"] = self.before_and_after(table, fits, rows, whole)
+            for shown, far in zip(found["rows"], fits.X[rows] - whole, strict=True):
+                shown["sparse"] = self._wide(np.nan_to_num(far))
+        elif one.unscaled and weights is not None:
+            back = np.asarray(one.fit.scores)[rows] @ weights
+            found["rows"] = self.before_and_after(table, fits, rows, back)
+        return found
+
+    def before_and_after(
+        self, table: Table, fits: Fits, rows: NDArray, back: NDArray
+    ) -> list[dict[str, Any]]:
+        """Return rows as they are, and as `back` has them, in the units of the table."""
+        after = np.tile(_mean(table.values), (len(rows), 1))
+        after[:, self.usable] = back
+        return [
+            {"row": table.row(int(i)), "before": self._small(table.values[i]), "after": one}
+            for i, one in zip(rows, map(self._small, after), strict=True)
+        ]
+
+    def examples(self, table: Table) -> NDArray:
+        """Return rows to show: the first of each class, or from the whole table."""
+        classes = table.classes
+        if classes is not None:
+            return np.sort(np.unique(classes, return_index=True)[1])[:EXAMPLES]
+        return np.unique(np.linspace(0, len(table.values) - 1, EXAMPLES).astype(int))
+
+    def _wide(self, part: NDArray) -> list[float | None]:
+        """Return an image of the pixels that vary, others 0."""
+        whole = np.zeros(int(np.prod(self.shape)))
+        whole[self.usable] = part
+        return self._small(whole)
 
     def weights(self, components: NDArray) -> list[list[float | None]]:
         """Return components as images, with zeros for pixels that do not vary."""
-        whole = np.zeros((min(MOST, len(components)), int(np.prod(self.shape))))
-        whole[:, self.usable] = components[:MOST]
-        return [self._small(row) for row in whole]
+        return [self._wide(row) for row in components[:MOST]]
 
     def _small(self, row: NDArray) -> list[float | None]:
         """Return an image, row by row, of at most `SIDE` pixels a side."""
@@ -92,6 +121,13 @@ class Images:
             many = np.diff([*edges, image.shape[axis]])
             image = sums / np.expand_dims(many, [a for a in range(3) if a != axis])
         return rounded(image.ravel(), DIGITS)
+
+
+def _mean(X: NDArray) -> NDArray:
+    """Return the mean of each column, 0 for one of holes."""
+    there = ~np.isnan(X)
+    total, many = np.where(there, X, 0.0).sum(axis=0), there.sum(axis=0)
+    return np.divide(total, many, out=np.zeros(len(total)), where=many > 0)
 
 
 def _edges(side: int) -> NDArray:

@@ -12,14 +12,15 @@ from sklearn.utils import get_tags
 from .._register import Method
 from .._text import count, listed
 from ..measure.comparison import Comparison
-from ..measure.trial import Fit, components_of, made
+from ..measure.trial import Fit
 from .clock import Clock
-from .compared import ROWS, gave_up
-from .fits import PAIRS, Fits, Fitted, fit_other
+from .compared import CRASHED, LATE, ROWS, UNTRIED
+from .fits import PAIRS, Fits, Fitted, fit_other, model_of
 
 __all__ = ["LeftOut", "fit_others", "without_parts"]
 
-SHARE = 0.5  # of the time that is left, which one method may take
+SHARE = 0.3  # of the time that is left, which one method may take
+SMALL = 200_000  # cells, up to which a fit is tried without knowing what it takes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,13 +71,8 @@ def fit_others(
     rows = {} if comparison is None else {row.method: row for row in comparison.rows}
     fitted, left_out = list[Fitted](), list[LeftOut]()
     for name, method in chosen.items():
-        row = rows.get(name)
         n = len(drawn) if method.kind in PAIRS else len(fits.Z)
-        if row is not None and gave_up(row):
-            why = f"In the comparison, of {min(ROWS, len(fits.Z))} rows: {row.error}"
-        elif (needed := _seconds(method, row, n)) > SHARE * clock.left:
-            why = _no_time(needed, clock)
-        else:
+        if not (why := _too_slow(method, rows.get(name), n, fits, clock)):
             with clock.timed(name):
                 fitted.append(
                     fit_other(
@@ -94,13 +90,19 @@ def fit_others(
     return fitted, left_out
 
 
-def _no_time(needed: float, clock: Clock) -> str:
-    left = max(clock.left, 0.0)
-    if not needed:
+def _too_slow(method: Method, row: Any, n: int, fits: Fits, clock: Clock) -> str:
+    """Return why there is no time for a fit to `n` rows; nothing if there is."""
+    if clock.left <= 0:
         return f"The {clock.budget:g} s of the report were used up."
+    untried = row is not None and row.error.startswith(UNTRIED) and fits.Z.size > SMALL
+    if untried or (row is not None and row.error.startswith((LATE, CRASHED))):
+        return f"In the comparison, on {min(ROWS, len(fits.Z))} rows: {row.error}"
+    needed = _seconds(method, row, n)
+    if needed <= SHARE * clock.left:
+        return ""
     return (
-        f"By what it took in the comparison, it needs about {needed:.0f} s, and {left:.0f} s of "
-        f"{clock.budget:g} s were left for it and others."
+        f"By what it took in the comparison, it needs about {needed:.1f} s; with {clock.left:.0f} "
+        f"of {clock.budget:g} s left for all, there was no time."
     )
 
 
@@ -113,8 +115,7 @@ def _seconds(method: Method, row: Any, n: int) -> float:
 
 
 def _unfitted(method: Method, fits: Fits, target: NDArray | None, random_state: Any) -> Fitted:
-    k = 2 if method.kind == "manifold" else fits.shown
-    model = made(method, components_of(method, k, target)[0], random_state)
+    model = model_of(method, fits, target, random_state)
     tags = get_tags(model).input_tags
     filled, positive = fits.holes and not tags.allow_nan, bool(tags.positive_only)
     below = bool(np.nanmin(fits.X) < 0)

@@ -42,7 +42,7 @@ def correlation_section(
     return {
         "names": [names[chosen[j]] for j in order],
         "matrix": [[round(float(r), 3) for r in row] for row in part[np.ix_(order, order)]],
-        "all": len(names),
+        "more": len(names) - len(order),
         "pairs": [] if R is None else _pairs(R, names),
     }
 

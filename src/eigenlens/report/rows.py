@@ -64,9 +64,11 @@ def _cell(x: float) -> str:
 def _colours(table: Table, drawn: NDArray, columns: NDArray) -> list[dict[str, Any]]:
     """Return the target, texts of few values, and the columns that say most."""
     found = [] if table.target is None else [table.target]
-    for text in table.texts:
-        if text.values and 2 <= len(text.levels) <= LEVELS:
-            found.append(_named(text.name, np.array([value or None for value in text.values])))
+    few = [text for text in table.texts if text.values and 2 <= len(text.levels) <= LEVELS]
+    found += [
+        _named(text.name, np.array([value or None for value in text.values or ()], dtype=object))
+        for text in few
+    ]
     found += [_named(table.names[j], table.values[:, j]) for j in columns[:COLOURS].tolist()]
     return [_colour(one.take(drawn)) for one in found[:COLOURS]]
 

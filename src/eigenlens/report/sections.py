@@ -26,6 +26,8 @@ __all__ = ["components_section", "model_section", "strongest"]
 SHOWN = 6  # components of which scores and loadings are shown
 STRONGEST = 15  # columns of each
 DISAGREE = 2  # components by which votes that agree may differ
+OF = {"linear": "", "kernel": " in the space of the kernel", "supervised": " between classes"}
+"""What the variances of a model are of; adjusted ones, of sparse components, are not added up."""
 SAME = 1e-6  # sine of the angle between components that are the same
 
 
@@ -63,8 +65,8 @@ def model_section(one: Fitted, setting: Setting, images: Images | None) -> dict[
         return section
     section |= _figures(one, weights, names, setting.drawn) | added(one, setting, weights)
     if images is not None and weights is not None:
-        section |= {"images": images.weights(weights)}
-        section.pop("weights", None)
+        section["images"] = images.of_method(one, setting.table, setting.fits, weights)
+        del section["weights"]
     return section
 
 
@@ -104,11 +106,11 @@ def _sentences(
         )
         if zeros := int((weights == 0).sum()):
             said.append(f"{percent(zeros / weights.size)} of the weights are zero.")
-    if (shares := getattr(fit.model, "explained_variance_ratio_", None)) is not None:
+    shares = getattr(fit.model, "explained_variance_ratio_", None)
+    if shares is not None and one.kind in OF:
         each = listed([percent(float(share)) for share in shares], SHOWN)
-        where = " in the space of the kernel" if one.kind == "kernel" else ""
         total = percent(float(np.sum(shares)))
-        said.append(f"They carry {total} of the variance{where}: {each}.")
+        said.append(f"They carry {total} of the variance{OF[one.kind]}: {each}.")
     steps = getattr(fit.model, "n_iter_", 1)
     if isinstance(steps, int | np.integer) and steps > 1:
         ended = "reached" if getattr(fit.model, "converged_", True) else "did not reach"

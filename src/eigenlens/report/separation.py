@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .._text import count, listed, percent
 from ..plot.target import UNKNOWN, Target
 
-__all__ = ["between", "separation"]
+__all__ = ["most_between", "separation"]
 
 CLEAR, SOME = 0.5, 0.15  # share of the variance of a score that lies between classes
 WEAK = 0.3  # correlation of a target with a score
@@ -21,7 +21,7 @@ def separation(target: Target, scores: NDArray) -> str:
     levels = [level for level in target.levels if level != UNKNOWN]
     if len(levels) < 2:
         return f"All rows have one {target.name}."
-    shares = between(target, scores)
+    shares = _shares(target, scores)
     best = int(np.argmax(shares))
     subject = f"The {len(levels)} classes ({listed(levels)})"
     what = f"{percent(shares[best])} of the variance of its scores lies between them"
@@ -36,7 +36,12 @@ def separation(target: Target, scores: NDArray) -> str:
     )
 
 
-def between(target: Target, scores: NDArray) -> NDArray:
+def most_between(target: Target, scores: NDArray) -> float:
+    """Return the largest share of the variance of a score that lies between the classes."""
+    return float(_shares(target, scores).max(initial=0.0))
+
+
+def _shares(target: Target, scores: NDArray) -> NDArray:
     """Return the share of the variance of each score that lies between the classes."""
     known = np.array([level != UNKNOWN for level in target.classes])
     classes = np.array(target.classes, dtype=object)[known]

@@ -89,7 +89,7 @@ def _listed(column: Any) -> list[Any]:
 
 def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:
     """Return the text of some rows of a file, in one pass over the first columns of it."""
-    kinds = {name: kind for name, kind in blocks.left_out.items()}
+    kinds = dict(blocks.left_out)
     base: Blocks = blocks
     while isinstance(base, Mapped):
         base = base.base

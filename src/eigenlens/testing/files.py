@@ -16,13 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 from ..cli._methods import options
 from ..cli._summary import show, summary
-from ..cli.fit import fit_to
+from ..cli._fitting import fit_to
 from ..data.blocks import WHOLE_BYTES, ArrayBlocks
-from ..measure.trial import fit_one
 from ..persist import load, save
-from ..report.fits import fit_all
+from ..report.contents import section_of
 from ..report.report import Report
-from ..report.sections import model_section
 from .register import Shape, layer1, require
 from .tables import assert_close, changed, easy, ready, state
 
@@ -65,11 +63,9 @@ def check_report(estimator: Any, shape: Shape) -> None:
     """The report has a section on it, made from what it has, that survives JSON."""
     X = easy(estimator, shape)
     names = tuple(f"<b>column</b> {j}" for j in range(shape[1]))
-    fits = fit_all(X, scale="none", methods=(), n_components=2, random_state=0)
     name = type(estimator).__name__
-    fit = fit_one(name, ready(estimator), fits.Z, fits.filled)
-    require(not fit.error, f"the fit for the report failed: {fit.error}")
-    section = model_section(fit, names, np.arange(len(X)), fits.pca.model.components_)
+    section = section_of(ready(estimator), X, names)
+    require(not section["error"], f"the fit for the report failed: {section['error']}")
     require(section["summary"] != "", "its docstring has no first line to say what it finds")
     require(json.loads(json.dumps(section, allow_nan=False)) == section, "it does not survive JSON")
     if find_spec("plotly"):
