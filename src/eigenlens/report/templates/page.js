@@ -19,21 +19,12 @@ toggle.addEventListener("click", () => {
 night.addEventListener("change", () => { if (!root.dataset.theme) theme(night.matches); });
 theme(night.matches);
 
-// The clipboard is closed to a page in a frame: then the lines are selected, and copied the old way.
-async function copy(lines) {
-  try {
-    await navigator.clipboard.writeText(lines.textContent);
-    return true;
-  } catch {
-    getSelection().selectAllChildren(lines);
-    return document.execCommand("copy");
-  }
-}
+// By selecting the lines: the newer way to the clipboard is closed to a page in a frame.
 for (const button of all("button[data-copy]")) {
   button.hidden = false;
-  button.addEventListener("click", async () => {
-    const done = await copy(button.parentElement.querySelector("code"));
-    button.textContent = done ? "copied" : "selected";
+  button.addEventListener("click", () => {
+    getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+    button.textContent = document.execCommand("copy") ? "copied" : "selected";
     setTimeout(() => { button.textContent = "copy"; }, 1500);
   });
 }
@@ -62,6 +53,7 @@ function paper(printing) {
     all(".plot").forEach(draw);
   } else {
     opened.forEach((one) => { one.open = false; });
+    drawn.forEach((box) => (box.offsetParent ? Plotly.Plots.resize(box) : forget(box)));
     redraw();
   }
 }

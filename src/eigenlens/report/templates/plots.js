@@ -144,6 +144,12 @@ function draw(box) {
   Plotly.react(box, dark ? themed(data) : data, dark ? themed(layout) : layout, config);
 }
 
+// To be drawn again, in its new size, when it comes near.
+function forget(box) {
+  Plotly.purge(box);
+  drawn.delete(box);
+}
+
 const redraw = (wanted = () => true) => drawn.forEach((box) => wanted(figures[box.id]) && draw(box));
 
 for (const control of all("select[data-figure], input[data-arrows]")) {
