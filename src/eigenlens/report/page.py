@@ -22,6 +22,7 @@ UNSAID_OF_METHOD = (
     *("adds", "cells", "history", "images", "map", "map_of_pca"),
     *("nonzeros", "rows", "scores", "weights"),
 )
+ROUNDING = 1e-9  # of a value, below which what was expected in its place is zero
 ORDER = ("sparse", "robust", "parts", "kernel", "manifold", "supervised", "linear")
 
 
@@ -49,11 +50,13 @@ def _rendered(data: dict[str, Any]) -> str:
     environment.filters |= {
         "by_column": by_column,
         "count": count,
+        "expected": expected,
         "figure": lambda value: value if isinstance(value, str) else number(value),
         "grouped": grouped,
         "number": number,
         "percent": percent,
         "short": short,
+        "weight": lambda value: f"{value:+.2f}" if abs(value) < 100 else f"{value:+.0f}",
     }
     page: str = environment.get_template("page.html.j2").render(_context(data), plotly=plotly)
     return page
@@ -142,6 +145,12 @@ def by_column(
             if one["value"]:
                 found.setdefault(one["name"], [None] * len(components))[j] = one["value"]
     return [*found.items()]
+
+
+def expected(cell: dict[str, Any]) -> float | None:
+    """Return what a cell was expected to be: 0 where nothing but rounding is left of it."""
+    value, given = cell["value"] or 0.0, cell["expected"]
+    return 0.0 if given is not None and abs(given) < ROUNDING * abs(value) else given
 
 
 def number(value: float | None) -> str:

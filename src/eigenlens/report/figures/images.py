@@ -25,23 +25,24 @@ def pictures(data: dict[str, Any]) -> dict[str, dict[str, list[Picture]]]:
     size = (shape["height"], shape["width"], shape.get("channels") or 1)
     found = {}
     if data.get("images"):
-        found["images"] = _of(data["images"], size, "PCA")
+        found["images"] = _of(data["images"], size, "PCA", signed=True)
     for i, method in enumerate(data["methods"]):
         if images := method.get("images"):
             given = {"components": images} if isinstance(images, list) else images
-            found[f"method{i}"] = _of(given, size, method["name"])
+            # parts are as bright as they are large; directions have a sign
+            signed = method.get("kind") != "parts"
+            found[f"method{i}"] = _of(given, size, method["name"], signed=signed)
     return found
 
 
-def _of(images: dict[str, Any], size: tuple[int, int, int], name: str) -> dict[str, list[Picture]]:
+def _of(
+    images: dict[str, Any], size: tuple[int, int, int], name: str, *, signed: bool
+) -> dict[str, list[Picture]]:
     made: dict[str, list[Picture]] = {"components": [], "rows": []}
     if images.get("mean") is not None:
         mean = _grey(images["mean"], size)
         made["components"].append(_picture([mean], "the mean", f"the mean of {name}"))
-    components = [np.asarray(one, dtype=np.float64) for one in images.get("components") or []]
-    # parts are as bright as they are large; directions have a sign
-    signed = any((one < 0).any() for one in components)
-    for j, one in enumerate(components):
+    for j, one in enumerate(images.get("components") or []):
         pixels = _signed(one, size) if signed else _grey(one, size)
         text = f"component {j + 1}"
         made["components"].append(_picture([pixels], text, f"{text} of {name}"))
@@ -60,7 +61,8 @@ def _example(row: dict[str, Any], size: tuple[int, int, int], name: str) -> Pict
         for key, _ in there
     ]
     words = ", ".join(words for _, words in there)
-    return _picture(tiles, f"row {short(row['row'], 24)}", f"row {row['row']}: {words}, by {name}")
+    made = _picture(tiles, f"row {short(row['row'], 24)}", f"row {row['row']}: {words}, by {name}")
+    return made | {"words": words}
 
 
 def _picture(tiles: list[NDArray], caption: str, alt: str) -> Picture:
