@@ -540,6 +540,7 @@ def test_hostile_names_are_escaped():
     X = datasets.planted_subspace(60, n, rank=2, noise=0.2, random_state=0).X
     X[0] *= 9
     frame = pd.DataFrame(X, columns=HOSTILE, index=[HOSTILE[i % n] for i in range(60)])
+    frame["<b>x</b> text"] = [HOSTILE[i % 3] for i in range(60)]
     made = Report.of(
         frame,
         target=[HOSTILE[i % 6] for i in range(60)],

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from .colours import ACCENT, BEYOND, QUIET
 from .display import Display, label
+from .inputs import last_step
 
 __all__ = ["ScreeDisplay"]
 
@@ -52,7 +52,7 @@ class ScreeDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator, or Pipeline that ends with one
             With ``explained_variance_ratio_``.
         ax : matplotlib Axes, optional
 
@@ -60,7 +60,7 @@ class ScreeDisplay(Display):
         -------
         ScreeDisplay
         """
-        check_is_fitted(estimator)
+        estimator, _ = last_step(estimator)
         shares = getattr(estimator, "explained_variance_ratio_", None)
         if shares is None:
             raise ValueError(

@@ -21,6 +21,7 @@ __all__ = ["Setting", "added", "plane_map"]
 
 NEIGHBOURS = 10
 JUDGED = 2000  # rows whose neighbours are looked at
+PAIRS = 200_000  # of rows, whose distances are: enough for two digits of a correlation
 NAMED = 8  # columns of a line that can be read
 LEAST = 0.1  # of a column, from which on a part is about it
 TINY = np.finfo(float).tiny
@@ -70,7 +71,9 @@ def plane_map(Z: NDArray, scores: NDArray | None) -> dict[str, Any] | None:
     if scores is None or scores.shape[1] < 2 or len(Z) < 4 or not np.isfinite(scores).all():
         return None
     k = max(1, min(NEIGHBOURS, (len(Z) - 1) // 2))
-    q = embedding_quality(Z, scores[:, :2], n_neighbors=k, sample=JUDGED, random_state=0)
+    q = embedding_quality(
+        Z, scores[:, :2], n_neighbors=k, sample=JUDGED, n_pairs=PAIRS, random_state=0
+    )
     return {
         "trustworthiness": q.trustworthiness,
         "continuity": q.continuity,
@@ -95,7 +98,7 @@ def _as_map(one: Fitted, setting: Setting) -> dict[str, Any]:
         )
         said.append(
             "The rank correlation of its distances with those of the table is "
-            f"{found['shepard']:.3f}; for PCA it is {pca['shepard']:.3f}."
+            f"{found['shepard']:.2f}; for PCA it is {pca['shepard']:.2f}."
         )
     target, places, shares = setting.table.target, one.scores(setting.drawn), {}
     if target is not None and places is not None:

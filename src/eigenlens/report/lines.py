@@ -20,6 +20,11 @@ def lines_section(
     """Return Python and shell lines by the id of the figure."""
     y = ", y" if code.table.target is not None else ""
     k = code.fits.shown
+
+    def whole(line: str) -> str | None:
+        """Return a line whose picture is of whole rows, if the table has such."""
+        return None if code.fits.holes else line
+
     found: dict[str, tuple[str, str | None]] = {
         "scree": (
             code.figure("ScreeDisplay", "from_estimator(pca)"),
@@ -34,17 +39,17 @@ def lines_section(
                 "OutlierMapDisplay",
                 f'from_estimator(pca, filled, kind="classical", level={LEVEL})',
             ),
-            shell.figure("outlier-map", "--kind classical", f"--level {LEVEL}"),
+            whole(shell.figure("outlier-map", "--kind classical", f"--level {LEVEL}")),
         ),
     }
     if k > 1:
         found["scores"] = (
             code.figure("ScoresDisplay", f"from_estimator(pca, Z{y})"),
-            shell.figure("scores"),
+            shell.figure("scores", target=True),
         )
         found["biplot"] = (
-            code.figure("BiplotDisplay", f"from_estimator(pca, Z{y}, names=names)"),
-            shell.figure("biplot"),
+            code.figure("BiplotDisplay", f"from_estimator(pca, filled{y}, names=names)"),
+            whole(shell.figure("biplot", target=True)),
         )
     if len(code.fits.Z.T) > 1:
         found["correlation"] = (
@@ -58,7 +63,7 @@ def lines_section(
     if compared:
         found["comparison"] = (
             code.comparison(compared, k, classes=classes),
-            shell.comparison(compared, k, classes=classes),
+            shell.comparison(compared, k),
         )
     if image_shape is not None:
         side = "x".join(map(str, image_shape))
@@ -68,6 +73,6 @@ def lines_section(
                 f"from_estimator(pca, image_shape={tuple(image_shape)})",
                 whole=True,
             ),
-            shell.figure("component-images", f"--image {side}", data=False),
+            shell.figure("component-images", f"--image {side}", data=False, whole=True),
         )
     return {name: {"python": python, "shell": line} for name, (python, line) in found.items()}

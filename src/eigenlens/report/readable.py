@@ -7,36 +7,35 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ..measure.sparse_path import sparse_path
+from sklearn.base import clone
 
 __all__ = ["KEPT", "readable", "spanned"]
 
 KEPT = 0.95  # of the variance that PCA keeps with as many components
 SHARES = 0.8 ** np.arange(2, 20, 1.5)  # penalties that are tried, of the length of a column
-WIDEST = 500  # columns, beyond which a path takes too long
-LARGEST = 2_000_000  # cells of the same
+WIDEST = 500  # columns, beyond which so many fits take too long
+LARGEST = 2_000_000  # cells, the same
 
 
 def readable(model: Any, Z: NDArray, reference: NDArray) -> Any:
     """Return the model with the largest penalty tried that keeps `KEPT` of PCA's variance.
 
     The default penalty is a number, and what it does depends on the rows and the scale of a table.
-    Models that have no path, and tables too large for one, stay as they are.
+    Models of another penalty, and tables too large for many fits, are left as they are.
     """
     n, d = Z.shape
     if not hasattr(model, "formulation") or d > WIDEST or n * d > LARGEST:
         return model
     length = float(np.sqrt(((Z - Z.mean(axis=0)) ** 2).sum(axis=0).max()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of penalties that are not taken
-        path = sparse_path(
-            Z, model.n_components, alphas=SHARES * length, tol=1e-5, random_state=model.random_state
-        )
     enough = KEPT * spanned(reference, Z)
-    for alpha, components in zip(np.asarray(path.alpha), path.components, strict=True):
-        if spanned(components, Z) >= enough:
-            return model.set_params(alpha=float(f"{alpha[0]:.3g}"))
+    # fits of their own, not a path: a fit that starts elsewhere may end in another minimum
+    for alpha in SHARES * length:
+        tried = clone(model).set_params(alpha=float(f"{alpha:.3g}"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of penalties that are not taken
+            tried.fit(Z)
+        if spanned(tried.components_, Z) >= enough:
+            return clone(tried)
     return model
 
 

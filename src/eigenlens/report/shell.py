@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
 
 from .fits import Fits, Fitted
 from .quality import Quality
@@ -52,40 +51,50 @@ class Shell:
         scale = "none" if one.unscaled else "minmax" if one.fit.raised else self.scale
         return f"{self._fit(one.fit.model, name, scale)} -o {name}.skops"
 
-    def figure(self, what: str, *options: str, data: bool = True) -> str:
-        """Return the lines that fit PCA and draw a figure of it, and of the `data` if it needs."""
-        drawn = [what, "pca.skops", *([self._data] if data else []), *options, "-o", f"{what}.png"]
-        fit = f"{self._fit(self.fits.pca.model, 'pca', self.scale)} -o pca.skops"
-        return f"{fit} && eigenlens plot {' '.join(drawn)}"
+    def figure(
+        self, what: str, *options: str, data: bool = True, target: bool = False, whole: bool = False
+    ) -> str:
+        """Return the lines that fit PCA and draw a figure of it, and of the `data` if it needs.
+
+        The `whole` table has the columns that do not vary, without which it is no image.
+        """
+        parts = [what, "pca.skops", *([self._data] if data else []), *options]
+        parts += self._target(target)
+        fit = self._fit(self.fits.pca.model, "pca", self.scale, whole=whole)
+        return f"{fit} -o pca.skops && eigenlens plot {' '.join(parts)} -o {what}.png"
 
     def correlation(self) -> str:
         """Return the line that draws correlations, for which there is nothing to fit."""
-        drop = " ".join(self._drop())
+        drop = " ".join(self._drop(target=True))
         line = f"eigenlens plot correlation {self._data} {drop}".rstrip()
         return f"{line} --order clustered -o correlation.png"
 
-    def comparison(self, names: list[str], k: int, *, classes: bool) -> str:
+    def comparison(self, names: list[str], k: int) -> str:
         """Return the line of the comparison."""
         methods = ",".join(map(_command, names))
         parts = ["eigenlens compare", self._data, "--methods", methods, f"--n-components {k}"]
-        return " ".join([*parts, "--scale", self.scale, *self._drop(), *self._target(classes)])
+        parts += ["--scale", self.scale, *self._drop(), *self._target(True)]
+        seed = self.fits.pca.model.random_state
+        return " ".join(parts if seed is None else [*parts, f"--seed {seed}"])
 
-    def _fit(self, model: Any, name: str, scale: str) -> str:
+    def _fit(self, model: Any, name: str, scale: str, *, whole: bool = False) -> str:
         parts = ["eigenlens fit", name, self._data]
         parts += [] if scale == "none" else ["--scale", scale]
-        parts += _options(model) + self._drop()
-        parts += self._target(bool(get_tags(model).target_tags.required))
+        parts += [*_options(model), *([] if whole else self._drop()), *self._target(True)]
         return " ".join(parts)
 
     @property
     def _data(self) -> str:
         return DATA if self.path is None else shlex.quote(self.path)
 
-    def _drop(self) -> list[str]:
-        still = [self.table.names[j] for j in np.flatnonzero(~self.seen.usable)[:SOME]]
-        return ["--drop", shlex.quote(_joined(still))] if still else []
+    def _drop(self, *, target: bool = False) -> list[str]:
+        out = [self.table.names[j] for j in np.flatnonzero(~self.seen.usable)[:SOME]]
+        if target and self.table.target is not None:
+            out.append(self.table.target.name)
+        return ["--drop", shlex.quote(_joined(out))] if out else []
 
     def _target(self, wanted: bool) -> list[str]:
+        """Return the option that keeps the target out of a fit, and gives it to those that ask."""
         target = self.table.target
         return ["--target", shlex.quote(target.name)] if wanted and target is not None else []
 

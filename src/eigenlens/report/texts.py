@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ __all__ = ["Text", "of_arrow", "of_blocks"]
 
 READ = 20  # columns of text of a file, which are read once more for them
 EXAMPLES = 3
+IDLE = re.compile(r" 00:00:00(\.0*)?Z?$")  # of dates, the time of day that all of them have
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,12 +81,10 @@ def of_arrow(name: str, column: Any, kind: str | None = None) -> Text:
 def _strings(column: Any) -> tuple[str, ...]:
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
-    return tuple("" if value is None else clean(value) for value in _listed(column))
-
-
-def _listed(column: Any) -> list[Any]:
-    found: list[Any] = column.cast(pa.string()).to_pylist()
-    return found
+    found = column.cast(pa.string()).to_pylist()
+    if pa.types.is_timestamp(column.type) and all(IDLE.search(x) for x in found if x is not None):
+        found = [x if x is None else IDLE.sub("", x) for x in found]
+    return tuple("" if value is None else clean(value) for value in found)
 
 
 def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:

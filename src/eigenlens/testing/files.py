@@ -14,9 +14,9 @@ from rich.console import Console
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..cli._fitting import fit_to
 from ..cli._methods import options
 from ..cli._summary import show, summary
-from ..cli._fitting import fit_to
 from ..data.blocks import WHOLE_BYTES, ArrayBlocks
 from ..persist import load, save
 from ..report.contents import section_of
