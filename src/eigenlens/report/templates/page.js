@@ -1,34 +1,62 @@
-"use strict";
-const figures = JSON.parse(document.getElementById("figures").textContent);
-const config = { displayModeBar: false, responsive: true, typesetMath: false };
+// The page: dark or light, lines to copy, links, paper.
+const root = document.documentElement;
+const toggle = document.getElementById("theme");
+const night = matchMedia("(prefers-color-scheme: dark)");
 
-function draw(box) {
-  if (box.dataset.drawn) return;
-  box.dataset.drawn = "yes";
-  const { data, layout } = figures[box.id];
-  Plotly.newPlot(box, data, layout, config);
+function theme(dark) {
+  if (view.dark !== dark) {
+    view.dark = dark;
+    redraw();
+  }
+  toggle.textContent = dark ? "Light" : "Dark";
+  toggle.setAttribute("aria-label", `Show the page in ${dark ? "light" : "dark"} colours`);
 }
+toggle.hidden = false;
+toggle.addEventListener("click", () => {
+  root.dataset.theme = view.dark ? "light" : "dark";
+  theme(!view.dark);
+});
+night.addEventListener("change", () => { if (!root.dataset.theme) theme(night.matches); });
+theme(night.matches);
 
-// An option moves columns of the figure to its axes, one array for each trace.
-function choose(box, figure, option) {
-  draw(box);
-  const moved = Object.entries(option.columns).map(([axis, j]) => [axis, figure.columns[j]]);
-  Plotly.update(box, Object.fromEntries(moved), option.layout);
-}
-
-for (const select of document.querySelectorAll("select[data-figure]")) {
-  const box = document.getElementById(select.dataset.figure);
-  const figure = figures[box.id];
-  select.addEventListener("change", () => {
-    choose(box, figure, figure.selects[select.dataset.select].options[select.value]);
+// By selecting the lines: the newer way to the clipboard is closed to a page in a frame.
+for (const button of all("button[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    getSelection().selectAllChildren(button.parentElement.querySelector("code"));
+    button.textContent = document.execCommand("copy") ? "copied" : "selected";
+    setTimeout(() => { button.textContent = "copy"; }, 1500);
   });
 }
 
-// A figure is drawn when it comes near, and all of them for a printer.
-const boxes = document.querySelectorAll(".plot");
-const near = new IntersectionObserver(
-  (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
-  { rootMargin: "1000px" },
-);
-boxes.forEach((box) => near.observe(box));
-window.addEventListener("beforeprint", () => boxes.forEach(draw));
+// Links within the page: what is folded away opens, also in a frame, where # leads outside.
+for (const link of all('a[href^="#"]')) {
+  link.addEventListener("click", (event) => {
+    const goal = document.getElementById(link.hash.slice(1));
+    if (!goal) return;
+    goal.closest("details")?.setAttribute("open", "");
+    if (location.protocol === "about:") {
+      event.preventDefault();
+      goal.scrollIntoView();
+    }
+  });
+}
+
+// On paper everything is open, drawn and light.
+let opened = [];
+function paper(printing) {
+  if (view.printing === printing) return;
+  view.printing = printing;
+  if (printing) {
+    opened = all("details:not([open])");
+    opened.forEach((one) => { one.open = true; });
+    all(".plot").forEach(draw);
+  } else {
+    opened.forEach((one) => { one.open = false; });
+    drawn.forEach((box) => (box.offsetParent ? Plotly.Plots.resize(box) : forget(box)));
+    redraw();
+  }
+}
+addEventListener("beforeprint", () => paper(true));
+addEventListener("afterprint", () => paper(false));
+matchMedia("print").addEventListener("change", (event) => paper(event.matches));
