@@ -74,6 +74,9 @@ class Estimator(
     plane: ClassVar[bool] = False
     """Whether the method is for looking at, in two dimensions whatever the data."""
 
+    in_batches_of: ClassVar[str | None] = None
+    """The method that this one does in batches, for tables that are too large for it."""
+
     claims: ClassVar[frozenset[str]] = frozenset()
     """Names from :data:`eigenlens._claims.CLAIMS` that the class promises to keep."""
 

@@ -56,6 +56,8 @@ class Method:
         The module to import it from.
     plane : bool
         Whether it is for looking at, in two dimensions whatever the data.
+    in_batches_of : str or None
+        The method that it does in batches, for tables that are too large for that.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Method:
     origin: str
     module: str
     plane: bool = False
+    in_batches_of: str | None = None
 
     @property
     def supervised(self) -> bool:
@@ -151,6 +154,7 @@ def methods() -> dict[str, Method]:
             origin="eigenlens",
             module="eigenlens",
             plane=method.plane,
+            in_batches_of=method.in_batches_of,
         )
         for name, method in classes().items()
     }

@@ -91,6 +91,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
     True
     """
 
+    in_batches_of = "PCA"
     claims = GaussianSpectrum.claims | {"streaming", "mergeable"}
 
     _solved = attributes(Spectral) | {"n_components_", "var_"}

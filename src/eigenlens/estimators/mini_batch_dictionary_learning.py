@@ -141,6 +141,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
     """
 
     kind = "sparse"
+    in_batches_of = "DictionaryLearning"
     claims = frozenset({"bounded"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 4}  # as many as columns take longer
 

@@ -152,6 +152,7 @@ class MiniBatchNMF(Nonnegative):
     (True, 150)
     """
 
+    in_batches_of = "NMF"
     claims = frozenset({"nonnegative"})
     # as many parts as features fit anything; and the checks' own tol is out of reach of batches
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3, "tol": 0.0, "max_iter": 100}

@@ -111,6 +111,8 @@ explained_variance_ratio_, projected_variance_, total_variance_, n_samples_seen_
 
     _remedy = "Raise max_iter, tol or max_no_improvement."
 
+    in_batches_of = "SparsePCA"
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0.0, None, closed="left")],

@@ -139,11 +139,16 @@ def fit_pca(
 def chosen(methods: str | Iterable[str], *, classes: bool) -> dict[str, Method]:
     """Return the methods to fit beside PCA: by themselves, those of this package.
 
-    With classes, also the one that is made to tell them apart.
+    With classes, also the one that is made to tell them apart. What a method does in batches adds
+    nothing to it on rows that fit into memory.
     """
     known = fittable()
     if methods == "all":
-        names = [name for name, method in known.items() if method.origin == "eigenlens"]
+        names = [
+            name
+            for name, method in known.items()
+            if method.origin == "eigenlens" and not method.in_batches_of
+        ]
         names += [LEARNING] if classes else []
     else:
         names = [methods] if isinstance(methods, str) else list(methods)
