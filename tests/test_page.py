@@ -223,7 +223,7 @@ def dressed(data):
         for key, better in (("a", "high"), ("b", "low"), ("c", None))
     ]
     data["comparison"] = {"columns": columns, "seconds": 1.0, "rows_used": 60, "held_out": 15}
-    values = [10.0, 9.0, None, 100.0, 9.0, None]
+    values = [0.5, 0.25, None, 100.0, 0.25, None]
     data["comparison"]["rows"] = [
         {
             "method": f"method {i}" if i else IMG,
@@ -499,20 +499,20 @@ def column(page, table, j):
 
 
 def test_tables_sort_by_mouse_and_by_keyboard(harm):
-    table, given = "#comparison-table", ["10", "9", "–", "100", "9", "–"]
+    table, given = "#comparison-table", ["0.5", "0.25", "–", "100", "0.25", "–"]
     page = harm
     header = page.locator(f"{table} thead th").nth(1)
     assert column(page, table, 1) == given
     header.locator("button").click()
     assert header.get_attribute("aria-sort") == "ascending"
     # as numbers; empty ones last; equal ones in the order in which they were
-    assert column(page, table, 1) == ["9", "9", "10", "100", "–", "–"]
+    assert column(page, table, 1) == ["0.25", "0.25", "0.5", "100", "–", "–"]
     methods = [text.split()[1] for text in column(page, table, 0)]
     assert (methods[0], methods[1], methods[4], methods[5]) == ("1", "4", "2", "5")
     header.locator("button").focus()
     page.keyboard.press("Enter")
     assert header.get_attribute("aria-sort") == "descending"
-    assert column(page, table, 1) == ["100", "10", "9", "9", "–", "–"]
+    assert column(page, table, 1) == ["100", "0.5", "0.25", "0.25", "–", "–"]
     methods = [text.split()[1] for text in column(page, table, 0)]
     assert (methods[2], methods[3], methods[4], methods[5]) == ("1", "4", "2", "5")
     page.keyboard.press("Space")
