@@ -304,7 +304,7 @@ def test_counts_have_parts():
     found = section(data, "NMF")
     assert found["python"].endswith("nmf = NMF(n_components=3, random_state=1).fit(X)")
     assert found["shell"] == "eigenlens fit nmf DATA --n-components 3 --seed 1 -o nmf.skops"
-    assert advice(data, "parts")["method"] in ("NMF", "MiniBatchNMF")
+    assert advice(data, "parts")["method"] == "NMF"
     blocks = [
         {name.split(" ")[0] for name in line.split(": ")[1].split(", ")[:4]}
         for line in found["readable"]
@@ -320,7 +320,7 @@ def test_signed_tables_have_none():
     assert "RobustPCA" in names
     assert "NMF" not in names
     out = {one["name"]: one for one in data["budget"]["left_out"]}
-    assert set(out) == {"NMF", "MiniBatchNMF"}
+    assert set(out) == {"NMF"}
     assert "5 columns have such values (x0, x1, x2 and 2 more)" in out["NMF"]["why"]
     assert "--scale minmax" in out["NMF"]["shell"]
 

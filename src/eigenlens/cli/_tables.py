@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import eigenlens
 
 from ._options import as_images, names_in
@@ -17,7 +19,7 @@ from ._options import as_images, names_in
 if TYPE_CHECKING:
     from eigenlens.data.blocks import Blocks
 
-__all__ = ["file", "table"]
+__all__ = ["Named", "file", "table"]
 
 
 @contextmanager
@@ -63,3 +65,16 @@ def table(
             encoding=encoding,
         )
         yield as_images(chosen, image), classes
+
+
+class Named:
+    """The values of a target, with its name."""
+
+    def __init__(self, name: str | None, values: Any) -> None:
+        self.name, self.values = name, values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.values, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.values)

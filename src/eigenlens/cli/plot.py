@@ -249,7 +249,7 @@ def _rows(
     """Return the rows to draw with their names, target and size as images; and what to say."""
     import numpy as np
 
-    from ._tables import table
+    from ._tables import Named, table
     from .transform import columns_of
 
     columns = {"columns": None, "drop": None, "encode": None, "encoding": "utf8"} | chosen
@@ -273,19 +273,6 @@ def _row(rows: Any, number: int) -> Any:
     if not 0 <= number < rows.shape[0]:
         raise typer.BadParameter(f"--row {number} is not among the rows 0 to {rows.shape[0] - 1}.")
     return rows[number]
-
-
-class Named:
-    """The values of a target, with its name."""
-
-    def __init__(self, name: str | None, values: Any) -> None:
-        self.name, self.values = name, values
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.values if dtype is None else self.values.astype(dtype)
-
-    def __len__(self) -> int:
-        return len(self.values)
 
 
 def _save(figure: Any, output: str) -> None:

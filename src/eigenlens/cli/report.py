@@ -53,12 +53,13 @@ def report(
 
     from . import _methods
     from ._progress import Progress
-    from ._tables import table
+    from ._tables import Named, table
 
     wanted = _methods.named(methods)
     stem = "table" if data == "-" else Path(data).stem
     output = output or f"{stem}-report.html"
-    require_savable(output)
+    if not json:
+        require_savable(output)
     with (
         Progress("report") as progress,
         table(
@@ -73,7 +74,7 @@ def report(
     ):
         page = Report.of(
             progress.rows(blocks),
-            target=classes,
+            target=None if target is None else Named(target, classes),
             title=stem,
             scale=scale,
             methods=wanted or "all",

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 __all__ = ["ACCENT", "BEYOND", "CLASSES", "DIVERGING", "MARKERS", "QUIET", "SEQUENTIAL"]
 
-# Okabe, Ito (2008): told apart by colour-blind readers too; the markers tell them apart in grey.
-CLASSES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#8A8A00")
-MARKERS = ("o", "D", "s", "^", "X", "P", "*", "p")
+# Okabe, Ito (2008), and three more: told apart by colour-blind readers too; the markers tell them
+# apart in grey. Ten, as there are digits.
+CLASSES = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00",
+    "#56B4E9", "#000000", "#8A8A00", "#882255", "#8C8C8C",
+)  # fmt: skip
+MARKERS = ("o", "D", "s", "^", "X", "P", "*", "p", "v", "h")
 ACCENT, BEYOND, QUIET = CLASSES[0], CLASSES[4], "#B8BEC6"
 SEQUENTIAL, DIVERGING = "cividis", "PuOr_r"  # of matplotlib: even steps; a middle that is white

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._text import clean
+from .colours import CLASSES
 
 __all__ = ["Target"]
 
-MOST_CLASSES = 8  # as many colours as can be told apart
+MOST_CLASSES = len(CLASSES)
 OTHER = "other"
 UNKNOWN = "unknown"
 

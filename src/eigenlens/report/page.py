@@ -10,7 +10,7 @@ from .._register import KINDS
 from .._text import count, grouped, percent, short
 from .figures import BARS, DARK_OF, PALETTES, about, figures, pictures
 
-__all__ = ["fragment", "whole"]
+__all__ = ["fragment", "require", "whole"]
 
 FRAME = (
     '<iframe title="{title}" sandbox="allow-scripts" srcdoc="{page}" '
@@ -24,6 +24,12 @@ UNSAID_OF_METHOD = (
 )
 ROUNDING = 1e-9  # of a value, below which what was expected in its place is zero
 ORDER = ("sparse", "robust", "parts", "kernel", "manifold", "supervised", "linear")
+
+
+def require() -> None:
+    """Raise unless the packages that make a page are there."""
+    optional("jinja2", "report")
+    optional("plotly", "report")
 
 
 def whole(data: dict[str, Any]) -> str:

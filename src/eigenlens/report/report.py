@@ -163,4 +163,6 @@ def require_savable(path: str | PathLike[str]) -> None:
             f"{path.name!r} ends in {path.suffix!r}. A report is saved as .html (the page) or "
             ".json (its numbers)."
         )
+    if path.suffix.lower() == ".html":
+        page.require()
     require_replaceable(path)

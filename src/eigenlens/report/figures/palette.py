@@ -7,7 +7,7 @@ test computes in the browser.
 
 from __future__ import annotations
 
-from ...plot.colours import ACCENT, BEYOND, CLASSES, QUIET
+from ...plot.colours import ACCENT, CLASSES, QUIET
 
 __all__ = [
     "DARK_OF",
@@ -49,15 +49,21 @@ PALETTES = {
 
 TEXT, PAPER = PALETTES["light"]["text"], PALETTES["light"]["paper"]
 GRID, RULE, SUM = "#e6e8eb", "#555555", "#a84900"  # SUM: text in the colour of BEYOND
-SYMBOLS = ["circle", "diamond", "square", "triangle-up", "x", "cross", "star", "pentagon"]
+SYMBOLS = [
+    "circle", "diamond", "square", "triangle-up", "x",
+    "cross", "star", "pentagon", "triangle-down", "hexagon",
+]  # fmt: skip
 DIVERGING = ["#2d004b", "#8073ac", "#d8daeb", "#f7f7f7", "#fee0b6", "#e08214", "#7f3b08"]
 """From -1 to 1 in even steps: PuOr of ColorBrewer, the other way round."""
 
-_DARK_CLASSES = ("#6cb8ee", "#E69F00", "#2CC295", "#E08FBE", "#F0803C", "#F0E442", "#F2F2F2")
+_DARK_CLASSES = (
+    "#6cb8ee", "#E69F00", "#2CC295", "#E08FBE", "#F0803C",
+    "#F0E442", "#F2F2F2", "#B3A82E", "#C77BFF", "#8F9AA6",
+)  # fmt: skip
 _DARK_DIVERGING = ["#d6c6ff", "#8f7fc4", "#3d3a5c", "#20262e", "#574022", "#c8852f", "#ffc27a"]
 
 DARK_OF = {
-    **dict(zip(CLASSES, (*_DARK_CLASSES, "#B3A82E"), strict=True)),
+    **dict(zip(CLASSES, _DARK_CLASSES, strict=True)),
     **dict(zip(DIVERGING, _DARK_DIVERGING, strict=True)),
     TEXT: PALETTES["dark"]["text"],
     PAPER: PALETTES["dark"]["paper"],
@@ -66,5 +72,3 @@ DARK_OF = {
     SUM: "#ff9a57",
     QUIET: "#4d5663",
 }
-assert ACCENT in DARK_OF
-assert BEYOND in DARK_OF
