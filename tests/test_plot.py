@@ -377,13 +377,13 @@ def test_scores_in_space(cancer):
     assert drawn.x1 <= display.figure_.bbox.x1
 
 
-def test_a_legend_of_eight_classes_is_beside_the_points(cancer):
+def test_a_legend_of_ten_classes_is_beside_the_points(cancer):
     X, _, pipeline = cancer
     y = np.array(list("abcdefghij"))[np.arange(len(X)) % 10]
     display = ScoresDisplay.from_estimator(pipeline, X, y)
     display.figure_.draw_without_rendering()
     legend = display.ax_.get_legend()
-    assert len(legend.get_texts()) == 8
+    assert len(legend.get_texts()) == 10
     assert overlapping(legend.get_texts()) == 0
     drawn = legend.get_window_extent()
     assert drawn.x0 >= display.ax_.get_window_extent().x1
@@ -392,7 +392,7 @@ def test_a_legend_of_eight_classes_is_beside_the_points(cancer):
         (part.get_paths()[0].vertices.tobytes(), part.get_facecolor().tobytes())
         for part in display.ax_.collections
     }
-    assert len(looks) == 8
+    assert len(looks) == 10
 
 
 def test_numbers_have_a_colour_bar(cancer):

@@ -227,6 +227,7 @@ class TSNE(Estimator):
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Embedding:
+        X = tidy(X)  # else the largest of its entries, for one, would put it in order
         stored = X.data if sparse.issparse(X) else X
         require_finite(stored.sum(dtype=np.float64), 0.0)
         self._require_suited(X)
