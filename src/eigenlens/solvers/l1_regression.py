@@ -27,8 +27,7 @@ CALM = 20.0
 GROSS = 100.0  # of the median: entries beyond do not settle a scale
 TOL = 1e-9  # of the misfit; single precision has its own
 ROUNDS = 100
-STEPS = 100  # of Newton's method
-HALVINGS = 40  # of a step
+STEPS = 1000  # of Newton's method; some thirty are enough for thirty coordinates
 RIDGE = 1e-10
 HIDDEN = 1e-10  # part of a direction that is too little to be seen
 PIVOTS = 10_000
@@ -114,13 +113,15 @@ def _visibly(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
 def _huber(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
     """Return what makes the sum of ``|y - A t|``, rounded off below the knee, least.
 
-    The sum is piecewise quadratic: Newton steps with a line search end at the minimum.
+    The sum is piecewise quadratic: Newton's steps, each as far as the sum falls, end at the minimum.
+    Steps that are only halved until it falls hardly move where few residuals are below the knee.
     """
 
     def loss(t: NDArray) -> float:
         size = np.abs(y - A @ t)
         return float(np.where(size >= knee, size - knee / 2, size**2 / (2 * knee)).sum())
 
+    here = loss(t)
     for _ in range(STEPS):
         rest = y - A @ t
         near = A[np.abs(rest) <= knee]
@@ -129,13 +130,36 @@ def _huber(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
         # where few residuals are small, it is singular
         curvature.flat[:: len(t) + 1] += RIDGE * (np.trace(curvature) + 1 / knee)
         step = np.linalg.solve(curvature, gradient)
-        lengths = 0.5 ** np.arange(HALVINGS)
-        here, slope = loss(t), gradient @ step
-        better = (s for s in lengths if loss(t + s * step) <= here - 1e-4 * s * slope)
-        if not (length := next(better, 0.0)) or here - loss(t + length * step) <= 1e-14 * here:
+        further = t + _length(rest, A @ step, knee) * step
+        there = loss(further)
+        if here - there <= 1e-14 * here:
             break
-        t = t + length * step
+        t, here = further, there
     return t
+
+
+def _length(rest: NDArray, change: NDArray, knee: float) -> float:
+    """Return the s >= 0 at which the sum of ``|rest - s change|``, rounded off, is least.
+
+    Its slope is piecewise linear and rises: the piece in which it is zero is found by bisection.
+    """
+
+    def slope(s: float) -> float:
+        return -float(change @ np.clip((rest - s * change) / knee, -1, 1))
+
+    moves = change != 0
+    rest, change = rest[moves], change[moves]
+    ends = np.concatenate([(rest - knee) / change, (rest + knee) / change])
+    ends = np.sort(np.append(ends[ends > 0], 0.0))
+    low, high = 0, len(ends)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if slope(ends[middle]) < 0 else (low, middle)
+    if high == len(ends):
+        return float(ends[low])
+    a, b = float(ends[low]), float(ends[high])
+    left, right = slope(a), slope(b)
+    return a if left >= 0 else a + (b - a) * left / (left - right)
 
 
 def _scales(M: NDArray) -> NDArray:
