@@ -113,8 +113,8 @@ def _visibly(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
 def _huber(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
     """Return what makes the sum of ``|y - A t|``, rounded off below the knee, least.
 
-    The sum is piecewise quadratic: Newton's steps, each as far as the sum falls, end at the minimum.
-    Steps that are only halved until it falls hardly move where few residuals are below the knee.
+    The sum is piecewise quadratic: Newton's steps, each as far as the sum falls, end at its
+    minimum. Halved until it falls, they would hardly move where few residuals are below the knee.
     """
 
     def loss(t: NDArray) -> float:
