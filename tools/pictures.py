@@ -136,7 +136,9 @@ def small(image):
 
 SHOWN = "header, #short, #rows"  # the rest of the page does not fit in a README
 STYLE = f"""
-section:not({SHOWN}), nav {{ display: none !important }}
+section:not({SHOWN}), nav, #theme, #rows p, #rows details, #rows figcaption {{
+  display: none !important
+}}
 body {{ padding: 0 2rem 1rem !important }}
 """
 
@@ -153,7 +155,7 @@ def report():
         run(app, ["demo", "-o", str(page)])
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
-        sheet = browser.new_page(viewport={"width": 1000, "height": 1000})
+        sheet = browser.new_page(viewport={"width": 1000, "height": 1000}, device_scale_factor=1.3)
         sheet.goto(page.as_uri())
         sheet.add_style_tag(content=STYLE)
         figure = sheet.locator("#rows .plot")
@@ -161,7 +163,7 @@ def report():
         figure.locator(".main-svg").first.wait_for()
         shot = sheet.screenshot(full_page=True)
         browser.close()
-    return small(Image.open(io.BytesIO(shot)))
+    return small(Image.open(io.BytesIO(shot)).reduce(2))
 
 
 # ------------------------------------------------------------------------------------------ files
