@@ -330,7 +330,7 @@ def test_a_method_added_at_run_time_is_everywhere(inside, monkeypatch, tmp_path)
     fine(inside("transform", model, "wine.csv", "-o", scores))
     assert_allclose(np.load(scores), 3 * PCA(2).fit_transform(X), atol=1e-8)
     fine(inside("report", "wine.csv", "--methods", "doubled", "-o", tmp_path / "page.html"))
-    assert "Finds twice what there is" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Doubled" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "| `Doubled` | Finds twice what there is | orthonormal |" in readme_table.table()
 
 
