@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from .fits import PAIRS, Fits, Fitted, fit_other, model_of
 
 __all__ = ["LeftOut", "fit_others", "without_parts"]
 
-SHARE = 0.3  # of the time that is left, which one method may take
+SHARES = (0.3, 0.8)  # of the time that is left, which one method may take: at first, and in the end
 SMALL = 200_000  # cells, up to which a fit is tried without knowing what it takes
 
 
@@ -67,30 +68,39 @@ def fit_others(
     random_state: Any,
     callbacks: tuple[Any, ...],
 ) -> tuple[list[Fitted], list[LeftOut]]:
-    """Fit methods in turn, each if what it took in the comparison says that there is time."""
+    """Fit methods in turn, each if what it took in the comparison says that there is time.
+
+    What the others did not use is for those that asked for more than their share.
+    """
     rows = {} if comparison is None else {row.method: row for row in comparison.rows}
-    fitted, left_out = list[Fitted](), list[LeftOut]()
-    for name, method in chosen.items():
+    fitted, why = dict[str, Fitted](), dict[str, str]()
+    for share, name in product(SHARES, chosen):
+        method = chosen[name]
         n = len(drawn) if method.kind in PAIRS else len(fits.Z)
-        if not (why := _too_slow(method, rows.get(name), n, fits, clock)):
-            with clock.timed(name):
-                fitted.append(
-                    fit_other(
-                        method,
-                        fits,
-                        drawn=drawn,
-                        target=target,
-                        random_state=random_state,
-                        seconds=max(SHARE * clock.left, 0.1),
-                        callbacks=callbacks,
-                    )
-                )
+        if name in fitted:
             continue
-        left_out.append(LeftOut(_unfitted(method, fits, target, random_state), why))
-    return fitted, left_out
+        why[name] = _too_slow(method, rows.get(name), n, fits, clock, share)
+        if why[name]:
+            continue
+        with clock.timed(name):
+            fitted[name] = fit_other(
+                method,
+                fits,
+                drawn=drawn,
+                target=target,
+                random_state=random_state,
+                seconds=max(share * clock.left, 0.1),
+                callbacks=callbacks,
+            )
+    left_out = [
+        LeftOut(_unfitted(method, fits, target, random_state), why[name])
+        for name, method in chosen.items()
+        if name not in fitted
+    ]
+    return [fitted[name] for name in chosen if name in fitted], left_out
 
 
-def _too_slow(method: Method, row: Any, n: int, fits: Fits, clock: Clock) -> str:
+def _too_slow(method: Method, row: Any, n: int, fits: Fits, clock: Clock, share: float) -> str:
     """Return why there is no time for a fit to `n` rows; nothing if there is."""
     if clock.left <= 0:
         return f"The {clock.budget:g} s of the report were used up."
@@ -98,7 +108,7 @@ def _too_slow(method: Method, row: Any, n: int, fits: Fits, clock: Clock) -> str
     if untried or (row is not None and row.error.startswith((LATE, CRASHED))):
         return f"In the comparison, on {min(ROWS, len(fits.Z))} rows: {row.error}"
     needed = _seconds(method, row, n)
-    if needed <= SHARE * clock.left:
+    if needed <= share * clock.left:
         return ""
     return (
         f"By what it took in the comparison, it needs about {needed:.1f} s; with {clock.left:.0f} "
