@@ -22,6 +22,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._compat import CallbackSupportMixin, fit_context, with_callbacks
 from .data.blocks import WHOLE_BYTES, Blocks
+from .data.dask import DaskBlocks
+from .data.rowwise import ROWWISE, rowwise
+from .data.tables import table_of
 from .ops.finite import NonFiniteError
 from .ops.signs import fix_signs
 from .ops.weights import weighted_rows
@@ -63,6 +66,24 @@ def fitting(method: Method) -> Method:
     return all_or_nothing(checked)
 
 
+def _require_sound(X: Any, rules: dict[str, Any]) -> int:
+    """Raise scikit-learn's error for what is wrong with some rows, if anything is."""
+    return int(check_array(X, **rules).shape[0])
+
+
+def _in_passes(fit_transform: Method) -> Method:
+    """Fit and then transform a table in blocks, whose scores a fit does not keep."""
+
+    @functools.wraps(fit_transform)
+    def called(self: Any, X: Any, y: object = None, **given: Any) -> Any:
+        table = table_of(X)
+        if table is None or not self._in_blocks(table):
+            return fit_transform(self, X, y, **given)
+        return self.fit(X, y, **given).transform(X)
+
+    return called  # type: ignore[return-value]
+
+
 class Estimator(
     CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
@@ -89,10 +110,21 @@ class Estimator(
     exemplar: ClassVar[Mapping[str, Any]] = {}
     """Parameters to check the contract with, where the defaults ask for nothing worth checking."""
 
+    _instead: ClassVar[str] = "Give rows that fit in one place, for example X[:10000].compute()."
+    """What to do where a fit needs all rows in one place, and they are on several machines."""
+
     _remedy: ClassVar[str] = "Raise max_iter or tol."
     """What to do when a fit stops before its tolerance, for the warning."""
 
     random_state: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let what a model says of single rows be asked of a table in blocks too."""
+        for name in ROWWISE & vars(cls).keys():
+            setattr(cls, name, rowwise(vars(cls)[name]))
+        if "fit_transform" in vars(cls):
+            cls.fit_transform = _in_passes(vars(cls)["fit_transform"])
+        super().__init_subclass__(**kwargs)
 
     @fitting
     def fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -166,26 +198,39 @@ class Estimator(
         } | rules
         if not self.__sklearn_tags__().input_tags.sparse:
             rules["accept_sparse"] = False
-        if isinstance(X, Blocks):
-            return self._check_blocks(X, reset, whole, rules)
+        table = table_of(X)
+        if table is not None and not (isinstance(X, np.memmap) and not self._in_blocks(table)):
+            return self._check_blocks(table, reset, whole, rules)
         try:
             return validate_data(self, X, reset=reset, **rules)
         except ValueError as error:
             refuse_text(error, type(self).__name__)
             raise
 
-    def _check_blocks(self, blocks: Blocks, reset: bool, whole: bool, rules: Any) -> Any:
+    def _check_blocks(self, table: Blocks, reset: bool, whole: bool, rules: Any) -> Any:
         """Do what `_check` says for a table in blocks, whose columns go by their names."""
         if reset:
-            self.n_features_in_ = len(blocks.names)
-            self.feature_names_in_ = np.asarray(blocks.names, dtype=object)
-            if not whole and blocks.nbytes > WHOLE_BYTES and self._fits_blocks():
-                return blocks
-        elif hasattr(self, "feature_names_in_"):
-            blocks = blocks.select(self.feature_names_in_)
-        return check_array(blocks.read(), estimator=self, input_name="X", **rules)
+            self.n_features_in_ = len(table.names)
+            if table.named:
+                self.feature_names_in_ = np.asarray(table.names, dtype=object)
+            if not whole and self._in_blocks(table):
+                return table
+            if isinstance(table, DaskBlocks):
+                what = "sample_weight" if whole and self._fits_blocks(table) else "a fit like this"
+                raise ValueError(
+                    f"{type(self).__name__} needs all rows in one place for {what}, and those of "
+                    f"{table.path} are in many. {self._instead}"
+                )
+        elif table.named and hasattr(self, "feature_names_in_"):
+            table = table.select(self.feature_names_in_)
+        return check_array(table.read(), estimator=self, input_name="X", **rules)
 
-    def _fits_blocks(self) -> bool:
+    def _in_blocks(self, table: Blocks) -> bool:
+        """Whether a fit takes a table block by block, rather than as a whole."""
+        large = isinstance(table, DaskBlocks) or table.nbytes > WHOLE_BYTES
+        return large and self._fits_blocks(table)
+
+    def _fits_blocks(self, table: Blocks) -> bool:
         """Whether `_solve` takes a table in blocks, with the parameters as they are."""
         return False
 
@@ -194,9 +239,16 @@ class Estimator(
         return True
 
     def _explain_non_finite(self, X: Any) -> NoReturn:
-        rules = {"accept_sparse": True, "ensure_all_finite": self._ensure_all_finite()}
-        for part in X if isinstance(X, Blocks) else [X]:
-            check_array(part, estimator=self, input_name="X", **rules)  # says what is in it
+        rules: dict[str, Any] = {
+            "accept_sparse": True,
+            "ensure_all_finite": self._ensure_all_finite(),
+            "estimator": type(self).__name__,
+            "input_name": "X",
+        }
+        if isinstance(X, Blocks):
+            X.fold(_require_sound, shared=(rules,))
+        else:
+            _require_sound(X, rules)
         raise ValueError(
             f"X holds values so large that their squares overflow {X.dtype}. "
             "Divide X by a constant first, for example by np.abs(X).max()."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from abc import ABC, abstractmethod
@@ -13,11 +14,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from ..ops import threads
 from .errors import DataError
+from .kept import Kept
 
-__all__ = ["ArrayBlocks", "Blocks", "Mapped", "explain_missing"]
+__all__ = ["ArrayBlocks", "Blocks", "Mapped", "add_up", "explain_missing"]
 
-BLOCK_BYTES = 1 << 22  # of a block of rows: small beside any machine, large beside a call
+BLOCK_BYTES = 1 << 25  # of a block of rows: small beside any machine, large beside a call
 WHOLE_BYTES = 1 << 28  # tables up to this size are read whole where that is simpler
 MEMORY_SHARE = 0.5  # of the machine's memory that one table may take
 
@@ -46,6 +49,8 @@ class Blocks(ABC):
         Names of the rows, for images those of their files.
     frame_rate : float or None
         Of a video, in frames a second.
+    named : bool
+        Whether `names` come with the table, rather than being x0, x1 and so on for want of any.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class Blocks(ABC):
     image_shape: tuple[int, ...] | None = None
     row_names: tuple[str, ...] | None = None
     frame_rate: float | None = None
+    named: bool = True
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]:
@@ -91,6 +97,109 @@ class Blocks(ABC):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         table = self.read()
         return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=dtype)
+
+    # ------------------------------------------------------------------------- passes over rows
+
+    def fold(
+        self,
+        task: Callable[..., Any],
+        *,
+        shared: Sequence[Any] = (),
+        combine: Callable[[list[Any]], Any] | None = None,
+    ) -> Any:
+        """Return what `task` makes of each block, put together: one pass over the table.
+
+        Parameters
+        ----------
+        task : callable
+            ``task(block, *shared)``, called on blocks with rows, here or wherever they are.
+        shared : sequence
+            What all tasks need, such as arrays: sent once to each machine that works.
+        combine : callable, optional
+            From a list of answers, in the order of the rows, to one; it may write to the first. It
+            must not matter which neighbours are put together before others. By default answers are
+            numbers, arrays, or tuples of these, and are added up.
+
+        Returns
+        -------
+        object
+            None of a table without rows.
+        """
+        total, _ = self.advance(_Answer(task), shared=shared, combine=combine)
+        return total
+
+    def advance(
+        self,
+        task: Callable[..., tuple[Any, ...]],
+        beside: Sequence[Any] = (),
+        *,
+        shared: Sequence[Any] = (),
+        keep: int = 0,
+        combine: Callable[[list[Any]], Any] | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """Do as `fold`, with rows that are kept beside the table from one pass to the next.
+
+        Parameters
+        ----------
+        task : callable
+            ``task(block, *own, *shared)`` returns its answer and then `keep` arrays to keep, with a
+            row for each row of the block. `own` are the arrays that belong to the block; they must
+            not be written to.
+        beside : sequence
+            What earlier passes kept.
+        shared, combine
+            As in `fold`.
+        keep : int
+            How many arrays the task returns to be kept: in memory, on disk where they are large, or
+            on the machines that made them.
+
+        Returns
+        -------
+        total : object
+        kept : list of length `keep`
+        """
+        combine = combine or add_up
+        total: Any = None
+        kept = [Kept() for _ in range(keep)]
+        for i, block in enumerate(threads.looking_ahead(self)):
+            made = part_of(task, block, [own[i] for own in beside], shared, keep)
+            total = joined(combine, [total, made[0]])
+            for store, rows in zip(kept, made[1:], strict=True):
+                store.append(rows)
+        return total, kept
+
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        return [block.shape[0] for block in self]
+
+    def take(self, numbers: NDArray) -> Any:
+        """Return the rows of these numbers, in their order, in one pass.
+
+        Parameters
+        ----------
+        numbers : ndarray of int
+            From 0 on.
+
+        Returns
+        -------
+        {ndarray, csr_array} of shape (len(numbers), n_columns)
+        """
+        order = np.argsort(numbers, kind="stable")
+        wanted, found, start = np.asarray(numbers)[order], [], 0
+        for block in self:
+            stop = start + block.shape[0]
+            first, last = np.searchsorted(wanted, [start, stop])
+            if last > first:
+                found.append(block[wanted[first:last] - start])
+            start = stop
+        if not found:
+            return np.empty((0, len(self.names)), self.dtype)
+        rows = functools.reduce(_stack, found)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return rows[place]
+
+    # ---------------------------------------------------------------------------- as one, in part
 
     def read(self) -> Any:
         """Return the whole table, as one array or sparse array.
@@ -232,6 +341,46 @@ class Blocks(ABC):
         return f"{type(self).__name__}({self.path!r}, {len(self.names)} columns: {columns}{out})"
 
 
+def add_up(parts: list[Any]) -> Any:
+    """Return the sum of numbers, of arrays, or of tuples of these; the first may be written to."""
+    total, *others = parts
+    for other in others:
+        if isinstance(total, tuple):
+            total = tuple(add_up([a, b]) for a, b in zip(total, other, strict=True))
+        else:
+            total += other
+    return total
+
+
+def part_of(
+    task: Callable[..., tuple[Any, ...]],
+    block: Any,
+    own: Sequence[Any],
+    shared: Sequence[Any],
+    keep: int,
+) -> tuple[Any, ...]:
+    """Return what the task makes of one block, None for all if that has no rows."""
+    if block.shape[0] == 0:
+        return (None,) * (1 + keep)
+    return task(block, *own, *shared)
+
+
+def joined(combine: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
+    """Return the answers put together, those of blocks without rows left out."""
+    there = [part for part in parts if part is not None]
+    return (there[0] if len(there) == 1 else combine(there)) if there else None
+
+
+class _Answer:
+    """A task that keeps nothing."""
+
+    def __init__(self, task: Callable[..., Any]) -> None:
+        self.task = task
+
+    def __call__(self, *args: Any) -> tuple[Any]:
+        return (self.task(*args),)
+
+
 def _stack(above: Any, below: Any) -> Any:
     if sparse.issparse(above):
         return sparse.vstack([above, below], format="csr")
@@ -246,7 +395,11 @@ def _smallest(n: int, keys: NDArray, numbers: NDArray, rows: Any) -> tuple[NDArr
 
 
 class ArrayBlocks(Blocks):
-    """Blocks of an array in memory or mapped from a file, dense or sparse."""
+    """Blocks of an array in memory or mapped from a file, dense or sparse.
+
+    A mapped file is read, not mapped: pages that were looked at would count as memory of the
+    process, and a file that is cut off meanwhile would end it.
+    """
 
     def __init__(self, array: Any, names: Sequence[str] | None = None, path: str = "array") -> None:
         self.array = array
@@ -254,9 +407,10 @@ class ArrayBlocks(Blocks):
         self.left_out: Mapping[str, str] = {}
         n, d = array.shape
         self.names = tuple(f"x{j}" for j in range(d)) if names is None else tuple(names)
-        self.nbytes = array.nnz * 12 if sparse.issparse(array) else n * d * 8
         floats = array.dtype in (np.float32, np.float64)
         self.dtype = array.dtype if floats else np.dtype(np.float64)
+        stored = array.nnz * (4 + self.dtype.itemsize) if sparse.issparse(array) else array.size
+        self.nbytes = stored if sparse.issparse(array) else stored * self.dtype.itemsize
         self._rows = max(1, BLOCK_BYTES * n // max(1, self.nbytes))
 
     @property
@@ -265,12 +419,49 @@ class ArrayBlocks(Blocks):
         return int(self.array.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
+        read = _file_reader(self.array, self.path)
         for start in range(0, self.n_rows, self._rows):
-            block = self.array[start : start + self._rows]
+            stop = min(start + self._rows, self.n_rows)
+            block = self.array[start:stop] if read is None else read(start, stop)
             if sparse.issparse(block):
                 yield block.astype(self.dtype)
             else:
                 yield np.asarray(block, dtype=self.dtype)
+
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        starts = range(0, self.n_rows, self._rows)
+        return [min(self._rows, self.n_rows - start) for start in starts]
+
+    def take(self, numbers: NDArray) -> Any:
+        """Return the rows of these numbers, in their order."""
+        rows = self.array[numbers]
+        if sparse.issparse(rows):
+            return rows.astype(self.dtype)
+        return np.asarray(rows, dtype=self.dtype)
+
+
+def _file_reader(array: Any, path: str) -> Callable[[int, int], NDArray] | None:
+    """Return a function that reads rows of an array mapped from a file, None for other arrays."""
+    if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
+        return None
+    root: Any = array
+    while isinstance(root.base, np.memmap):  # views carry the offset of what they are views of
+        root = root.base
+    if root.filename is None:
+        return None
+    file, width = root.filename, array.shape[1]
+    first = root.offset + array.ctypes.data - root.ctypes.data
+
+    def read(start: int, stop: int) -> NDArray:
+        size = width * array.itemsize
+        count = (stop - start) * width
+        rows = np.fromfile(file, array.dtype, count, offset=first + start * size)
+        if len(rows) < count:
+            raise DataError(f"{path} was cut off while it was read. Make or fetch it anew.")
+        return rows.reshape(-1, width)
+
+    return read
 
 
 class Mapped(Blocks):
@@ -288,6 +479,7 @@ class Mapped(Blocks):
         self.dtype = base.dtype
         self.image_shape = base.image_shape if names == base.names else None
         self.row_names, self.frame_rate = base.row_names, base.frame_rate
+        self.named = base.named
 
     @property
     def n_rows(self) -> int:

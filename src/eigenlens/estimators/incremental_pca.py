@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from .._compat import Interval, RealNotInt, StrOptions
 from ..data.blocks import Blocks
+from ..ops.moments import merged
 from ..ops.truncated import TruncatedMoments
 from ..select import rank_of
 from ..solvers import eigh, truncated
@@ -128,12 +130,16 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Spectral:
         self._begin(self.n_features_in_)
-        for block in X if isinstance(X, Blocks) else [X]:
-            self._add(block, weight)
+        if isinstance(X, Blocks):
+            none = self._moments
+            self._moments = X.fold(_moments_of, shared=(none,), combine=merged) or none
+            self.n_samples_seen_ = self._moments.count
+        else:
+            self._add(X, weight)
         require_more_than_one(self._moments.mass)
         return self._solution()
 
-    def _fits_blocks(self) -> bool:
+    def _fits_blocks(self, table: Blocks) -> bool:
         return True
 
     def _require_stream(self, first: bool) -> None:
@@ -190,3 +196,8 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(0)  # the same answer whenever it is asked for
+
+
+def _moments_of(block: Any, none: Any) -> Any:
+    """Return the moments of a block, of the same kind as those of no rows."""
+    return deepcopy(none).add(block)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -206,8 +205,8 @@ class PCA(GaussianSpectrum):
             )
         return solution
 
-    def _fits_blocks(self) -> bool:
-        d, k = self.n_features_in_, self.n_components
+    def _fits_blocks(self, table: Blocks) -> bool:
+        d, k = len(table.names), self.n_components
         return (
             self.svd_solver in ("auto", "covariance_eigh")
             and self.missing == "error"
@@ -215,7 +214,7 @@ class PCA(GaussianSpectrum):
             and 8 * d**2 <= WHOLE_BYTES
         )
 
-    def _solve_blocks(self, X: Iterable[Any], rng: np.random.Generator) -> Spectral:
+    def _solve_blocks(self, X: Blocks, rng: np.random.Generator) -> Spectral:
         """Read the table once, and solve the eigenproblem of its scatter."""
         moments = Moments.over(X)
         require_more_than_one(moments.mass)

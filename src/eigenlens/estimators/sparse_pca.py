@@ -398,8 +398,8 @@ class SparsePCA(Streaming):
         """Whether X must be seen as it is, where other fits need no more than X'X."""
         return self.precomputed or self._has_start() or self.alpha_scores > 0
 
-    def _fits_blocks(self) -> bool:
-        return not self._needs_rows() and 8 * self.n_features_in_**2 <= WHOLE_BYTES
+    def _fits_blocks(self, table: Blocks) -> bool:
+        return not self._needs_rows() and 8 * len(table.names) ** 2 <= WHOLE_BYTES
 
     def _rows(self, X: Any, weight: NDArray | None) -> _Rows:
         """Return centred rows with the scatter of X: as few as there are columns, if X is tall."""

@@ -12,8 +12,8 @@ changes nothing but rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,15 @@ from .finite import require_finite
 from .scatter import add_square, in_two_parts
 from .weights import mass_of, weighted_rows
 
-__all__ = ["Centre", "Moments"]
+__all__ = ["Centre", "Foldable", "Moments", "merged"]
+
+
+class Foldable(Protocol):
+    """A table in blocks: see :class:`eigenlens.Blocks`."""
+
+    def fold(self, task: Callable[[Any], Any], *, combine: Callable[[list[Any]], Any]) -> Any:
+        """Return what `task` makes of each block, put together by `combine`."""
+        ...
 
 
 class Centre:
@@ -98,12 +106,9 @@ class Moments(Centre):
         return self
 
     @classmethod
-    def over(cls, blocks: Iterable[Table]) -> Self:
-        """Return the moments of checked rows that come in blocks."""
-        self = cls()
-        for block in blocks:
-            self.add(block)
-        return self
+    def over(cls, blocks: Foldable) -> Moments:
+        """Return the moments of checked rows that come in blocks, in one pass."""
+        return blocks.fold(cls.of, combine=merged) or cls()
 
     def update(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Add the rows of `X`: all of them or, if an error is raised, none.
@@ -184,6 +189,14 @@ class Moments(Centre):
 
     def __repr__(self) -> str:
         return f"Moments(count={self.count}, mass={self.mass:g}, columns={len(self.mean)})"
+
+
+def merged(parts: list[Any]) -> Any:
+    """Return moments of any kind merged into the first of them."""
+    first, *others = parts
+    for other in others:
+        first.merge(other)
+    return first
 
 
 def _table(X: Any) -> Table:

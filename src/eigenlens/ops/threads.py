@@ -27,7 +27,16 @@ import scipy.linalg  # noqa: F401  loads scipy's BLAS, which the controller belo
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Scratch", "ahead", "blas_for", "n_threads", "run", "serial_blas", "spans"]
+__all__ = [
+    "Scratch",
+    "ahead",
+    "blas_for",
+    "looking_ahead",
+    "n_threads",
+    "run",
+    "serial_blas",
+    "spans",
+]
 
 LARGE = 1e9  # operations from which BLAS's own threads pay
 
@@ -178,6 +187,33 @@ def ahead(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
         for future in under_way:
             future.cancel()
         wait(under_way)
+
+
+def looking_ahead(items: Iterable[T]) -> Iterator[T]:
+    """Yield the items, the next of which is fetched while the caller works on one.
+
+    For what is read from a disk: reading waits, and so takes nothing from the threads that compute.
+    """
+    if getattr(_worker, "busy", False):
+        yield from items
+        return
+    pool, iterator, end = _pool(), iter(items), object()
+
+    def fetch() -> Any:
+        # what it calls in turn must not wait for the pool, whose threads may all be fetching
+        before, _worker.busy = getattr(_worker, "busy", False), True
+        try:
+            return next(iterator, end)
+        finally:
+            _worker.busy = before
+
+    fetched = pool.submit(copy_context().run, fetch)
+    try:
+        while (item := fetched.result()) is not end:
+            fetched = pool.submit(copy_context().run, fetch)
+            yield item
+    finally:  # also when the caller has seen enough
+        wait([fetched])
 
 
 def _pool() -> ThreadPoolExecutor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+from ...data.blocks import ArrayBlocks
 from ...estimators.pca import PCA
 from .register import faulty
 
@@ -23,7 +24,7 @@ class SeesOneBlock(PCA):
     """Takes the first block of a large table for all of it."""
 
     def _solve_blocks(self, X: Any, rng: Any) -> Any:
-        return super()._solve_blocks([next(iter(X))], rng)
+        return super()._solve_blocks(ArrayBlocks(next(iter(X))), rng)
 
 
 @faulty("command_line")

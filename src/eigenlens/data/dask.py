@@ -1,0 +1,249 @@
+"""Rows that are spread over machines: Dask arrays and dataframes as tables in blocks.
+
+The one file that imports Dask, and only once something of Dask's is given. A pass over the table is
+a graph of tasks, one for each chunk of rows, whose answers are put together in a tree; the rows
+stay where they are. Whatever scheduler the user has set runs it: threads, processes or a cluster.
+A task changes nothing that it is given, so that one lost with its worker can be done again.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._compat import optional
+from .blocks import Blocks, add_up, joined, part_of
+from .errors import DataError
+
+__all__ = ["DaskBlocks", "Spread", "is_dask"]
+
+ARITY = 8  # answers that are put together at once
+
+
+def is_dask(X: object) -> bool:
+    """Whether `X` is an array or dataframe of Dask's; does not import Dask."""
+    kinds = {"dask.array": "Array", "dask.dataframe": "DataFrame"}
+    return any(
+        isinstance(X, getattr(sys.modules[module], kind))
+        for module, kind in kinds.items()
+        if hasattr(sys.modules.get(module), kind)
+    )
+
+
+class Spread:
+    """Rows kept beside a table on the machines that made them: an array for each chunk."""
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = list(parts)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.parts[i]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def gather(self) -> NDArray:
+        """Return all rows as one array, here."""
+        arrays = _dask().compute(*self.parts)
+        return np.concatenate([rows for rows in arrays if rows is not None])
+
+
+class DaskBlocks(Blocks):
+    """Chunks of rows of a Dask array or dataframe.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+        Columns of an array that are in several chunks are brought together.
+    """
+
+    row_names = None
+
+    def __init__(self, X: Any) -> None:
+        frame = not hasattr(X, "rechunk")
+        if not frame:
+            if X.ndim != 2:
+                raise DataError(
+                    f"X has {X.ndim} dimension(s), and a table has 2: rows and columns. Reshape a "
+                    "single row by X.reshape(1, -1), a single column by X.reshape(-1, 1)."
+                )
+            X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+            dtypes = [X.dtype]
+            counts = X.chunks[0]
+            parts = X.to_delayed().ravel()
+        else:
+            dtypes = list(X.dtypes)
+            counts = (np.nan,) * X.npartitions
+            parts = X.to_delayed()
+        self.names = (
+            tuple(map(str, X.columns)) if frame else tuple(f"x{j}" for j in range(X.shape[1]))
+        )
+        self.named = frame
+        self.path = "the Dask " + ("dataframe" if frame else "array")
+        self.left_out: Mapping[str, str] = {}
+        self.dtype = np.dtype(np.float32 if _narrow(dtypes) else np.float64)
+        self._counts = None if np.isnan(counts).any() else [int(count) for count in counts]
+        self._parts = [_later(_floats)(part, self.dtype) for part in parts]
+        self._origin = X
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        """About the bytes that the whole table takes: infinite where the rows are not counted."""
+        rows = sys.maxsize >> 32 if self._counts is None else sum(self._counts)
+        return rows * len(self.names) * self.dtype.itemsize
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows; counted by a pass where Dask does not know it."""
+        return sum(self.row_counts())
+
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each chunk."""
+        if self._counts is None:
+            self._counts = list(_dask().compute(*[_later(_length)(part) for part in self._parts]))
+        return self._counts
+
+    def __iter__(self) -> Iterator[Any]:
+        return (part.compute() for part in self._parts)
+
+    def advance(
+        self,
+        task: Callable[..., tuple[Any, ...]],
+        beside: Sequence[Any] = (),
+        *,
+        shared: Sequence[Any] = (),
+        keep: int = 0,
+        combine: Callable[[list[Any]], Any] | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """Do what `Blocks.advance` says, where the rows are."""
+        given = _dask().delayed(_Shared(shared), pure=False, traverse=False)
+        made = [
+            _later(_part)(task, part, [own[i] for own in beside], given, keep)
+            for i, part in enumerate(self._parts)
+        ]
+        total = _tree([_later(_item)(one, 0) for one in made], combine or add_up)
+        if not keep:
+            return total.compute(), []
+        rows = [[_later(_item)(one, 1 + j) for one in made] for j in range(keep)]
+        # rows are kept where they are, and only what they add up to comes here
+        total, *held = _dask().persist(total, *(part for column in rows for part in column))
+        n = len(self._parts)
+        return total.compute(), [Spread(held[j * n : (j + 1) * n]) for j in range(keep)]
+
+    def take(self, numbers: NDArray) -> Any:
+        """Return the rows of these numbers, in their order."""
+        counts = np.asarray(self.row_counts())
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        numbers = np.asarray(numbers)
+        order = np.argsort(numbers, kind="stable")
+        edges = np.searchsorted(numbers[order], starts)
+        wanted = [
+            _later(_rows)(part, numbers[order[a:b]] - start)
+            for part, start, a, b in zip(
+                self._parts, starts[:-1], edges[:-1], edges[1:], strict=True
+            )
+            if b > a
+        ]
+        if not wanted:
+            return np.empty((0, len(self.names)), self.dtype)
+        found = _dask().compute(*wanted)
+        rows = (
+            sparse.vstack(found, format="csr")
+            if sparse.issparse(found[0])
+            else np.concatenate(found)
+        )
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return rows[place]
+
+    def map(
+        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+    ) -> DaskBlocks:
+        """Return the table that `function` makes of each chunk, when it is asked for."""
+        other = copy.copy(self)
+        sent = _dask().delayed(_Shared((function,)), pure=False, traverse=False)
+        other._parts = [_later(_mapped)(part, sent) for part in self._parts]
+        if names is not None:
+            other.names = tuple(names)
+        return other
+
+    def to_dask(self, dtype: Any, width: int | None = None) -> Any:
+        """Return a lazy Dask array: of two dimensions, or of one if `width` is None."""
+        da = optional("dask.array", "dask")
+        counts = [np.nan] * len(self._parts) if self._counts is None else self._counts
+        more = () if width is None else (width,)
+        chunks = [
+            da.from_delayed(part, (count, *more), dtype=dtype)
+            for part, count in zip(self._parts, counts, strict=True)
+        ]
+        return da.concatenate(chunks, allow_unknown_chunksizes=True)
+
+
+class _Shared:
+    """What all tasks need, in a box that Dask does not look into."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.values = tuple(values)
+
+
+def _later(function: Callable[..., Any]) -> Callable[..., Any]:
+    later: Callable[..., Any] = _dask().delayed(function, pure=False)
+    return later
+
+
+def _dask() -> Any:
+    return optional("dask", "dask")
+
+
+def _narrow(dtypes: Sequence[Any]) -> bool:
+    return all(dtype in (np.float32, np.float16) for dtype in dtypes)
+
+
+def _floats(block: Any, dtype: np.dtype) -> Any:
+    """Return a chunk as an array, or sparse array, of floats."""
+    if hasattr(block, "to_scipy_sparse"):  # of the package sparse
+        block = block.to_scipy_sparse()
+    if sparse.issparse(block):
+        return sparse.csr_array(block, dtype=dtype)
+    return np.asarray(block, dtype=dtype)
+
+
+def _length(block: Any) -> int:
+    return int(block.shape[0])
+
+
+def _item(made: tuple[Any, ...], i: int) -> Any:
+    return made[i]
+
+
+def _rows(block: Any, numbers: NDArray) -> Any:
+    return block[numbers]
+
+
+def _mapped(block: Any, sent: _Shared) -> Any:
+    return sent.values[0](block)
+
+
+def _part(task: Any, block: Any, own: list[Any], given: _Shared, keep: int) -> tuple[Any, ...]:
+    with np.errstate(invalid="ignore", over="ignore"):  # found in the sums, as everywhere
+        return part_of(task, block, own, given.values, keep)
+
+
+def _tree(parts: list[Any], combine: Callable[[list[Any]], Any]) -> Any:
+    while len(parts) > 1:
+        parts = [
+            _later(_joined)(combine, parts[i : i + ARITY]) for i in range(0, len(parts), ARITY)
+        ]
+    return parts[0]
+
+
+def _joined(combine: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
+    """Put answers together; the first, to which that may write, is still another task's."""
+    there = [part for part in parts if part is not None]
+    return joined(combine, [copy.deepcopy(there[0]), *there[1:]]) if there else None
