@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import eigenlens
 from eigenlens import PCA, IncrementalPCA
 from eigenlens.data import blocks as blocks_module
-from eigenlens.data import delimited, files
+from eigenlens.data import columnar, delimited, files
 from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.data.errors import DataError
 from eigenlens.data.scaling import SCALERS, scaled
@@ -101,7 +101,7 @@ def test_formats_in_the_tests_are_all_there_are():
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "npy"])
 def test_blocks_are_small_and_add_up(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(files, "BATCH_BYTES", 4 * 8 * 64)
+    monkeypatch.setattr(columnar, "BATCH_BYTES", 4 * 8 * 50)
     monkeypatch.setattr(blocks_module, "BLOCK_BYTES", 4 * 8 * 64)
     monkeypatch.setattr(delimited, "BLOCK", 4096)
     table = eigenlens.open(write(tmp_path / f"table.{ending}"))
@@ -470,7 +470,7 @@ def test_a_failed_writing_leaves_the_old_file(tmp_path):
 def in_blocks(monkeypatch):
     """Make every table a large one."""
     monkeypatch.setattr("eigenlens._base.WHOLE_BYTES", 0)
-    monkeypatch.setattr(files, "BATCH_BYTES", 4 * 8 * 64)
+    monkeypatch.setattr(blocks_module, "BLOCK_BYTES", 4 * 8 * 64)
 
 
 @pytest.mark.parametrize("kind", [PCA, IncrementalPCA])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["clean", "count", "grouped", "listed", "percent", "short", "unique"]
+__all__ = ["clean", "count", "grouped", "listed", "natural", "percent", "short", "unique"]
 
 
 def clean(value: object) -> str:
@@ -75,3 +76,13 @@ def listed(words: Sequence[str], most: int = 5) -> str:
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def natural(name: str) -> list[tuple[int, int | str]]:
+    """Return a key that sorts names with numbers in them by the values of these.
+
+    >>> sorted(["part-10", "part-9", "part"], key=natural)
+    ['part', 'part-9', 'part-10']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    return [(1, int(part)) if part.isdecimal() else (2, part) for part in parts if part]

@@ -39,7 +39,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A file: csv, tsv, parquet, arrow, npy, npz, mtx; - is standard input. Or a folder of "
+        help="A file: csv, tsv, parquet, arrow, npy, npz, mtx; - is standard input. Files that are "
+        "one table: their folder, or a pattern in quotes, such as 'part-*.parquet'. Or a folder of "
         "images of one size, or a video.",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import warnings
@@ -66,6 +67,8 @@ def _explained(error: Exception) -> int:
         return USAGE
     if isinstance(error, MemoryError):
         say("there is not enough memory. Take fewer columns, fewer rows, or another method.")
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of standard output
+        say("there is no room left on the disk for the output. Make room, or write elsewhere.")
     elif isinstance(error, FileNotFoundError) and error.filename is not None:
         say(f"There is no file {error.filename!r}. Check its name and its folder.")
     elif isinstance(error, ValueError | TypeError | OSError | ImportError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +57,7 @@ def report(
     from ._tables import Named, table
 
     wanted = _methods.named(methods)
-    stem = "table" if data == "-" else Path(data).stem
+    stem = re.sub(r"[*?\[\]]+", "", Path(data).stem).strip("-_") or "table"
     output = output or f"{stem}-report.html"
     if not json:
         require_savable(output)

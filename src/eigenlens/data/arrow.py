@@ -1,13 +1,15 @@
 """Blocks of numbers from Arrow record batches: which columns are numbers, and how they become so.
 
-A source gives a schema and streams of batches; this file knows neither files nor formats.
+A source gives a schema and streams of batches; this file knows neither files nor formats. Batches
+are small, and their columns go straight to their places in the rows of a block, so that a block is
+in memory once and what is decoded at a time is little beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..ops import threads
-from .blocks import Blocks, explain_missing
+from .blocks import Blocks, explain_missing, rows_in_block
 from .errors import DataError
 
-__all__ = ["ArrowBlocks", "Source", "kind_of", "numbers_of"]
+__all__ = ["ArrowBlocks", "Source", "from_row", "kind_of", "numbers_of"]
 
 FEW_VALUES = 50  # a text column with more distinct values names its rows rather than a class
 MOST_VALUES = 1000  # columns that one text column may become
@@ -26,7 +28,7 @@ MOST_VALUES = 1000  # columns that one text column may become
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file whose columns can be read again and again.
+    """A file, or several that are one table, whose columns can be read again and again.
 
     Attributes
     ----------
@@ -34,7 +36,8 @@ class Source:
         What errors call it.
     schema : pyarrow.Schema
     batches : callable
-        From the names of columns to an iterator of record batches with them.
+        From the names of columns and a number of rows to an iterator of record batches with these
+        columns, of all rows but that many at the beginning.
     n_rows : int or None
         None if the file does not say.
     nbytes : int
@@ -45,7 +48,7 @@ class Source:
 
     path: str
     schema: pa.Schema
-    batches: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    batches: Callable[[list[str], int], Iterator[pa.RecordBatch]]
     n_rows: int | None
     nbytes: int
     row_names: str | None = None
@@ -67,8 +70,20 @@ class Pick:
     value: str | None = None
 
 
+class Piece(NamedTuple):
+    """A part of a batch, the rows of a block that it fills, and the block if it is full then."""
+
+    batch: pa.RecordBatch | None
+    rows: NDArray
+    block: NDArray | None
+
+
 class ArrowBlocks(Blocks):
-    """Blocks of the picked columns of a source."""
+    """Blocks of the picked columns of a source.
+
+    They are cut by the number of rows alone, so that every pass, also one that begins in the
+    middle, has the same blocks however the file is divided.
+    """
 
     def __init__(self, source: Source, picks: Sequence[Pick]) -> None:
         self.source = source
@@ -84,6 +99,7 @@ class ArrowBlocks(Blocks):
         types = [source.schema.field(pick.column).type for pick in self.picks]
         narrow = all(pa.types.is_float32(t) or pa.types.is_float16(t) for t in types)
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
+        self._rows = rows_in_block(len(self.picks) * self.dtype.itemsize)
         self._n_rows = source.n_rows
 
     @classmethod
@@ -120,25 +136,70 @@ class ArrowBlocks(Blocks):
         return cls(source, picks)
 
     def __iter__(self) -> Iterator[NDArray]:
-        columns = list(dict.fromkeys(pick.column for pick in self.picks))
-        count = 0
-        for block in threads.ahead(self._array, self.source.batches(columns)):
-            count += len(block)
-            yield block
-        self._n_rows = count
+        return self.blocks_from(0)
 
-    def _array(self, batch: pa.RecordBatch) -> NDArray:
-        out = np.empty((batch.num_rows, len(self.picks)), self.dtype)
-        for j, pick in enumerate(self.picks):
-            out[:, j] = numbers_of(batch.column(pick.column), pick.value)
-        return out
+    def blocks_from(self, i: int) -> Iterator[NDArray]:
+        """Yield the blocks from block `i` on; of Parquet files nothing before it is read."""
+        columns = list(dict.fromkeys(pick.column for pick in self.picks))
+        first = count = i * self._rows
+        pieces = self._pieces(self.source.batches(columns, first), first)
+        for block in threads.ahead(self._filled, pieces):
+            if block is not None:  # all of its rows are there: results come in order
+                count += len(block)
+                yield _without_room(block)
+        if self._n_rows is None:
+            self._n_rows = count
+        elif count < self._n_rows:
+            raise self._changed("fewer")
+
+    def _pieces(self, batches: Iterator[pa.RecordBatch], count: int) -> Iterator[Piece]:
+        """Yield which rows of which block each part of a batch goes to; `count` are before them."""
+        block: NDArray = np.empty((0, 0))
+        filled = 0
+        for batch in batches:
+            while batch.num_rows:
+                if filled == len(block):
+                    block, filled = self._empty(count), 0
+                part = batch.slice(0, len(block) - filled)
+                batch = batch.slice(part.num_rows)
+                count += part.num_rows
+                rows = block[filled : filled + part.num_rows]
+                filled += part.num_rows
+                yield Piece(part, rows, block if filled == len(block) else None)
+        if filled < len(block):  # the last block of a file that does not say how many rows it has
+            yield Piece(None, block[:0], block[:filled])
+
+    def _empty(self, count: int) -> NDArray:
+        """Return room for the next block, `count` rows being before it."""
+        left = self._rows if self._n_rows is None else self._n_rows - count
+        if left <= 0:
+            raise self._changed("more")
+        return np.empty((min(self._rows, left), len(self.picks)), self.dtype)
+
+    def _changed(self, how: str) -> DataError:
+        return DataError(
+            f"{self.path} gave {how} rows than the {self._n_rows} it had: it was changed while it "
+            "was read. Read it anew when nobody writes to it."
+        )
+
+    def _filled(self, piece: Piece) -> NDArray | None:
+        """Write the rows of a piece to their place; return the block that it completes."""
+        if piece.batch is not None:
+            for j, pick in enumerate(self.picks):
+                piece.rows[:, j] = numbers_of(piece.batch.column(pick.column), pick.value)
+        return piece.block
+
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        n = self.n_rows
+        return [min(self._rows, n - start) for start in range(0, n, self._rows)]
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         if self._n_rows is None:
             column = self.picks[0].column
-            self._n_rows = sum(batch.num_rows for batch in self.source.batches([column]))
+            self._n_rows = sum(batch.num_rows for batch in self.source.batches([column], 0))
         return self._n_rows
 
     def select(self, names: Iterable[str]) -> Blocks:
@@ -165,10 +226,19 @@ class ArrowBlocks(Blocks):
         kinds = self.source.kinds()
         if name not in kinds:
             explain_missing(name, kinds, self.path)
-        batches = [batch.column(name) for batch in self.source.batches([name])]
+        batches = [batch.column(name) for batch in self.source.batches([name], 0)]
         if kinds[name] == "number":
             return np.concatenate([numbers_of(part) for part in batches])
         return np.concatenate([_texts(part).to_numpy(zero_copy_only=False) for part in batches])
+
+
+def from_row(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:
+    """Yield batches without the first `start` rows, for files in which nothing can be skipped."""
+    for batch in batches:
+        before = min(start, batch.num_rows)
+        start -= before
+        if before < batch.num_rows:
+            yield batch.slice(before)
 
 
 def kind_of(type_: pa.DataType) -> str:
@@ -186,6 +256,12 @@ def kind_of(type_: pa.DataType) -> str:
     if is_.is_temporal(type_):
         return "date"
     return str(type_)
+
+
+def _without_room(block: NDArray) -> NDArray:
+    """Return a block, copied if it is but a little of the room that was made for it."""
+    little = block.base is not None and 2 * block.nbytes < block.base.nbytes
+    return block.copy() if little else block
 
 
 def _pick(name: str, kinds: Mapping[str, str], path: str) -> Pick:
@@ -208,7 +284,7 @@ def _pick(name: str, kinds: Mapping[str, str], path: str) -> Pick:
 def _indicators(source: Source, column: str, *, required: bool) -> list[Pick]:
     """Return a column for each value of a text column, or none if it has too many."""
     values: set[str] = set()
-    for batch in source.batches([column]):
+    for batch in source.batches([column], 0):
         values.update(_texts(batch.column(column)).drop_null().unique().to_pylist())
         if len(values) > (MOST_VALUES if required else FEW_VALUES):
             if not required:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -9,7 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic", "atomic_folder", "require_new_folder", "require_replaceable"]
+__all__ = ["FULL", "atomic", "atomic_folder", "require_new_folder", "require_replaceable"]
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a disk that is full, or of which one may use no more."""
 
 
 @contextmanager
@@ -17,7 +21,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary file that takes the place of `path` when the block ends without an error.
 
     Readers see the old file or the new one, never a part of it. After an error or an interrupt the
-    old file is as it was, and the temporary one is gone.
+    old file is as it was, and the temporary one is gone. A disk that fills is an error in words.
 
     Parameters
     ----------
@@ -53,8 +57,9 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         _flush(temporary)
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        _explain_full(error, target)
         raise
 
 
@@ -81,8 +86,9 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         if target.is_dir():
             target.rmdir()  # fails if it is not empty by now
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        _explain_full(error, target)
         raise
 
 
@@ -124,6 +130,15 @@ def _create(temporary: Path, *, folder: bool = False) -> None:
         raise type(error)(
             f"Nothing can be written in the folder {temporary.parent} ({error.strerror}). "
             "Write elsewhere, or change its permissions."
+        ) from None
+
+
+def _explain_full(error: BaseException, target: Path) -> None:
+    """Raise the error for a disk that is full, if `error` says that it is."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        raise OSError(
+            f"{target.name} was not written: there is no room left in {target.parent} "
+            f"({os.strerror(error.errno)}). Make room there, or write elsewhere."
         ) from None
 
 

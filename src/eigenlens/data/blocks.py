@@ -8,6 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..ops import threads
 from .errors import DataError
 from .kept import Kept
 
-__all__ = ["ArrayBlocks", "Blocks", "Mapped", "add_up", "explain_missing"]
+__all__ = ["ArrayBlocks", "Blocks", "Mapped", "add_up", "explain_missing", "rows_in_block"]
 
 BLOCK_BYTES = 1 << 25  # of a block of rows: small beside any machine, large beside a call
 WHOLE_BYTES = 1 << 28  # tables up to this size are read whole where that is simpler
@@ -80,6 +81,17 @@ class Blocks(ABC):
     @abstractmethod
     def __iter__(self) -> Iterator[Any]:
         """Yield the rows in blocks: 2-D arrays of floats, or sparse ones."""
+
+    def blocks_from(self, i: int) -> Iterator[Any]:
+        """Yield the blocks from block `i` on, the same as an iteration over all of them does.
+
+        Parameters
+        ----------
+        i : int
+            Number of a block, from 0 on. Those before it are skipped where the file allows it, else
+            read.
+        """
+        return islice(self, i, None)
 
     @property
     @abstractmethod
@@ -419,14 +431,20 @@ class ArrayBlocks(Blocks):
         return int(self.array.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
+        return self.blocks_from(0)
+
+    def blocks_from(self, i: int) -> Iterator[Any]:
+        """Yield the blocks from block `i` on."""
+        for start in range(i * self._rows, self.n_rows, self._rows):
+            yield self.rows(start, min(start + self._rows, self.n_rows))
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return the rows from `start` to before `stop`."""
         read = _file_reader(self.array, self.path)
-        for start in range(0, self.n_rows, self._rows):
-            stop = min(start + self._rows, self.n_rows)
-            block = self.array[start:stop] if read is None else read(start, stop)
-            if sparse.issparse(block):
-                yield block.astype(self.dtype)
-            else:
-                yield np.asarray(block, dtype=self.dtype)
+        block = self.array[start:stop] if read is None else read(start, stop)
+        if sparse.issparse(block):
+            return block.astype(self.dtype)
+        return np.asarray(block, dtype=self.dtype)
 
     def row_counts(self) -> list[int]:
         """Return the number of rows of each block."""
@@ -443,23 +461,27 @@ class ArrayBlocks(Blocks):
 
 def _file_reader(array: Any, path: str) -> Callable[[int, int], NDArray] | None:
     """Return a function that reads rows of an array mapped from a file, None for other arrays."""
-    if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
+    if not isinstance(array, np.memmap) or not array.flags.forc:
         return None
     root: Any = array
     while isinstance(root.base, np.memmap):  # views carry the offset of what they are views of
         root = root.base
     if root.filename is None:
         return None
-    file, width = root.filename, array.shape[1]
+    file, (n, width) = root.filename, array.shape
     first = root.offset + array.ctypes.data - root.ctypes.data
 
-    def read(start: int, stop: int) -> NDArray:
-        size = width * array.itemsize
-        count = (stop - start) * width
-        rows = np.fromfile(file, array.dtype, count, offset=first + start * size)
-        if len(rows) < count:
+    def read_values(start: int, count: int) -> NDArray:
+        offset = first + start * array.itemsize
+        values = np.fromfile(file, array.dtype, count, offset=offset)
+        if len(values) < count:
             raise DataError(f"{path} was cut off while it was read. Make or fetch it anew.")
-        return rows.reshape(-1, width)
+        return values
+
+    def read(start: int, stop: int) -> NDArray:
+        if array.flags.c_contiguous:
+            return read_values(start * width, (stop - start) * width).reshape(-1, width)
+        return np.column_stack([read_values(j * n + start, stop - start) for j in range(width)])
 
     return read
 
@@ -488,6 +510,19 @@ class Mapped(Blocks):
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.function, self.base)
+
+    def blocks_from(self, i: int) -> Iterator[Any]:
+        """Yield the blocks from block `i` on."""
+        return map(self.function, self.base.blocks_from(i))
+
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        return self.base.row_counts()
+
+
+def rows_in_block(nbytes: int) -> int:
+    """Return how many rows of `nbytes` bytes a block has."""
+    return max(1, BLOCK_BYTES // max(1, nbytes))
 
 
 def explain_missing(name: str, names: Iterable[str], path: str) -> NoReturn:

@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from .._text import unique
 from ..ops import threads
-from .arrow import Source
+from .arrow import Source, from_row
 from .cells import NUMBER, plain
 from .errors import DataError
 
@@ -51,8 +51,13 @@ class Chunk(NamedTuple):
     number: int
 
 
-def read_delimited(path: Path, name: str, delimiter: str | None, encoding: str) -> Source:
-    """Return the source of a file of text, named `name` in errors."""
+def read_delimited(
+    path: Path, name: str, delimiter: str | None, encoding: str, like: pa.Schema | None = None
+) -> Source:
+    """Return the source of a file of text, named `name` in errors.
+
+    Types are found from the first rows, or are those of `like`, of another file of the same table.
+    """
     dialect = _dialect(_head(path, name, encoding), delimiter)
     chunks = partial(_chunks, path, name, dialect, encoding)
 
@@ -61,19 +66,31 @@ def read_delimited(path: Path, name: str, delimiter: str | None, encoding: str) 
             return _parse(chunk.text, dialect, types)
         except pa.ArrowInvalid as error:
             before = islice(chunks(), chunk.number)
-            lines = sum(part.text.count(dialect.newline) for part in before)
-            raise _explain(str(error), name, dialect.skip + lines + 1, dialect) from None
+            lines = dialect.skip + sum(part.text.count(dialect.newline) for part in before)
+            raise _explain(str(error), name, chunk.text, lines, dialect) from None
 
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def rows() -> Iterator[Chunk]:
+        return (chunk for chunk in chunks() if not chunk.text.isspace())
+
+    def batches(columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         types = {column: schema.field(column).type for column in columns}
-        return threads.ahead(partial(parse, types=types), chunks())
+        return from_row(threads.ahead(partial(parse, types=types), rows()), start)
 
-    first = next(chunks(), None)
-    if first is None or not (sample := parse(first)).num_rows:
-        raise DataError(f"{name} has no rows. Give a file with rows of numbers.")
-    schema = pa.schema([(field.name, _stable(field.type)) for field in sample.schema])
+    def types() -> pa.Schema:
+        first = next(rows(), None)
+        if first is None or not (sample := parse(first)).num_rows:
+            raise DataError(f"{name} has no rows. Give a file with rows of numbers.")
+        return sample.schema
+
+    schema = _schema(dialect, types() if like is None else like)
     size = path.stat().st_size * (4 if _compression(path) else 1)
     return Source(name, schema, batches, None, size, dialect.row_names)
+
+
+def _schema(dialect: Dialect, types: pa.Schema) -> pa.Schema:
+    """Return the columns of a file with their types; one that has none is text."""
+    known = dict(zip(types.names, types.types, strict=True))
+    return pa.schema([(name, _stable(known.get(name, pa.string()))) for name in dialect.names])
 
 
 def _chunks(path: Path, name: str, dialect: Dialect, encoding: str) -> Iterator[Chunk]:
@@ -89,10 +106,8 @@ def _chunks(path: Path, name: str, dialect: Dialect, encoding: str) -> Iterator[
                 rest, header = rest.partition(dialect.newline)[2], header - 1
             cut = 0 if header else rest.rfind(dialect.newline) + 1
             if cut and not (b'"' in rest and rest.count(b'"', 0, cut) % 2):
-                if not rest.isspace():
-                    yield Chunk(rest[:cut], number)
-                    number += 1
-                rest = rest[cut:]
+                yield Chunk(rest[:cut], number)
+                rest, number = rest[cut:], number + 1
             elif len(rest) > LONGEST:
                 raise DataError(
                     f'{name} has a quote (") that is opened and not closed. '
@@ -216,10 +231,10 @@ def _stable(type_: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_binary(type_) else type_
 
 
-def _explain(message: str, name: str, first: int, dialect: Dialect) -> DataError:
-    """Turn what pyarrow says of lines from `first` on into the place and the remedy."""
+def _explain(message: str, name: str, text: bytes, before: int, dialect: Dialect) -> DataError:
+    """Turn what pyarrow says of some text into the place and the remedy; `before` are its lines."""
     row = re.search(r"Row #(\d+)", message)
-    where = f"{name}, line {first + int(row[1]) - 1}" if row else name
+    where = f"{name}, line {before + _line_of(int(row[1]), text, dialect)}" if row else name
     if ragged := re.search(r"Expected (\d+) columns, got (\d+)", message):
         return DataError(
             f"{where}: {ragged[2]} fields where {ragged[1]} are expected. Correct that line; "
@@ -237,6 +252,17 @@ def _explain(message: str, name: str, first: int, dialect: Dialect) -> DataError
     if "utf" in message.lower():
         return DataError(_bad_encoding(where, "utf8"))
     return DataError(f"{where} cannot be read as a table: {message.splitlines()[0][:160]}.")
+
+
+def _line_of(row: int, text: bytes, dialect: Dialect) -> int:
+    """Return the line of the text in which a row ends: cells may have lines, and lines no cells."""
+    lines = io.StringIO(text.decode(errors="replace"), newline="")
+    reader = csv.reader(lines, delimiter=dialect.delimiter)
+    for cells in reader:
+        row -= bool(cells)
+        if row == 0:
+            break
+    return reader.line_num
 
 
 def _named(dialect: Dialect, j: int) -> str:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 from scipy import io, sparse
 
 from .arrow import ArrowBlocks, Source
 from .blocks import ArrayBlocks, Blocks
+from .columnar import damaged, read_arrow, read_parquet
 from .delimited import read_delimited
 from .errors import DataError
 from .images import IMAGES, ImageBlocks
+from .many import Paths, Stacked, files_of, joined
 from .video import VIDEOS, VideoBlocks
 
 __all__ = ["FORMATS", "ending_of", "open"]
 
-BATCH_BYTES = 1 << 22
+PACKED = (".gz", ".bz2", ".zst", ".lz4")
 INFLATION = 1000  # a zip that grows more than that is made to fill memory, not to hold data
 INFLATED = 1 << 28  # bytes below which it may
 MAGIC = {
@@ -38,7 +39,7 @@ MAGIC = {
 
 
 def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
-    path: str | PathLike[str],
+    path: Paths,
     *,
     columns: Iterable[str] | None = None,
     drop: Iterable[str] = (),
@@ -49,11 +50,16 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
 
     Parameters
     ----------
-    path : str or path
+    path : path or sequence of paths
         A file of CSV (also ``.csv.gz`` and the like), TSV, Parquet, Arrow or Feather, NPY, NPZ or
         MTX (Matrix Market). Delimiter, decimal sign and header of text are found; NPY is mapped
         into memory. With the extra ``media`` also a folder of images of one size, each a row, and
         a video, each frame a row; ``image_shape`` then has their size.
+
+        Also many files of CSV, TSV, Parquet, Arrow or NPY that are one table: a folder with all
+        below it, a pattern such as ``"part-*.parquet"``, or a list. They come in the order of their
+        names (2 before 10), those of a list in its order, and have the same columns, by name, in
+        any order. Folders such as ``year=2024`` make further columns.
     columns : iterable of str, optional
         Columns to take, in this order. By default all that hold numbers.
     drop : iterable of str, default=()
@@ -88,15 +94,7 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
     ('kind=blue', 'kind=red', 'length', 'width')
     >>> folder.cleanup()
     """
-    file = Path(path)
-    name = file.name
-    if not file.exists():
-        raise FileNotFoundError(
-            f"There is no file {fspath(path)!r}. Check its name and its folder."
-        )
-    if not file.is_dir() and file.stat().st_size == 0:
-        raise DataError(f"{name} is empty. Give a file with a header and rows of numbers.")
-    table = _pictures(file, name) or _opener(file)(file, name, encoding)
+    table = _opened(path, encoding)
     if isinstance(table, Source):
         return ArrowBlocks.of(table, columns=columns, drop=drop, encode=encode)
     chosen = table.names if columns is None else tuple(columns)
@@ -106,35 +104,104 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
     return table if kept == table.names else table.select(kept)
 
 
-def _pictures(file: Path, name: str) -> Blocks | None:
+def _opened(path: Paths, encoding: str) -> Source | Blocks:
+    """Return all columns of a file, or of all files that are one table."""
+    if isinstance(path, str | PathLike) and (pictures := _pictures(Path(path))) is not None:
+        return pictures
+    found = files_of(path, is_table)
+    if found is None:
+        assert isinstance(path, str | PathLike)
+        return _of_file(Path(path), Path(path).name, encoding)
+    name, parts = found
+    if not parts:
+        raise DataError(
+            f"The folder {name!r} holds no images ({', '.join(IMAGES)}) and no tables "
+            f"({', '.join(FORMATS)}). Name another folder, or a file."
+        )
+    kinds = {_format_of(part.path)[0]: part.name for part in parts}
+    if len(kinds) > 1:
+        raise DataError(
+            f"{name} has files of several kinds: {', '.join(kinds.values())}. Give those of one "
+            f"kind, for example by a pattern such as '*{parts[0].path.suffix}'."
+        )
+    tables = [_of_file(parts[0].path, parts[0].name, encoding)]
+    like = tables[0].schema if isinstance(tables[0], Source) else None
+    tables += [_of_file(part.path, part.name, encoding, like) for part in parts[1:]]
+    if sources := [table for table in tables if isinstance(table, Source)]:
+        return joined(name, sources, parts)
+    if len(tables) == 1:
+        return tables[0]
+    if "NPY" not in kinds:
+        raise DataError(
+            f"{name} has {len(parts)} files of {next(iter(kinds))}, which are not joined. Give one "
+            "of them, or save the table as NPY or Parquet."
+        )
+    return Stacked(name, [table for table in tables if isinstance(table, ArrayBlocks)])
+
+
+def _of_file(
+    file: Path, name: str, encoding: str, like: pa.Schema | None = None
+) -> Source | ArrayBlocks:
+    """Return all columns of one file; text has the types of `like`."""
+    if not file.exists():
+        raise FileNotFoundError(
+            f"There is no file {fspath(file)!r}. Check its name and its folder."
+        )
+    if file.stat().st_size == 0:
+        raise DataError(f"{name} is empty. Give a file with a header and rows of numbers.")
+    return _opener(file, name)(file, name, Text(encoding, like))
+
+
+def _pictures(file: Path) -> Blocks | None:
     """Return the rows of a folder of images or of a video, None for other files."""
-    suffix = file.suffix.lower()
     if file.is_dir():
-        return ImageBlocks(file, name or str(file))
-    if suffix in VIDEOS:
-        return VideoBlocks(file, name)
-    if suffix in IMAGES:
+        files = list(file.iterdir())
+        images = sum(one.suffix.lower() in IMAGES for one in files)
+        if images and images >= sum(map(is_table, files)):
+            return ImageBlocks(file, file.name or str(file))
+    elif file.suffix.lower() in VIDEOS and file.exists():
+        return VideoBlocks(file, file.name)
+    return None
+
+
+class Text(NamedTuple):
+    """How files of text are read; other files know it by themselves."""
+
+    encoding: str
+    types: pa.Schema | None  # as found in another file of the same table
+
+
+Opener = Callable[[Path, str, Text], Source | ArrayBlocks]
+
+
+def is_table(file: Path) -> bool:
+    """Return whether a file has the ending of a table."""
+    return bool(_format_of(file)[0])
+
+
+def _format_of(file: Path) -> tuple[str, Opener | None]:
+    """Return the format and the reader of a file by its ending; '' and None if it is unknown."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    packed = suffixes[-1:] and suffixes[-1] in PACKED
+    suffix = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
+    expected, opener = FORMATS.get(suffix[0], ("", None))
+    return ("", None) if packed and expected not in ("CSV", "TSV") else (expected, opener)
+
+
+def _opener(file: Path, name: str) -> Opener:
+    """Return the reader for a file by its name, after a look at its first bytes."""
+    expected, opener = _format_of(file)
+    if file.suffix.lower() in IMAGES:
         raise DataError(
             f"{name} is one image, and a table has many rows. Give the folder of images, each of "
             "which is a row."
         )
-    return None
-
-
-Opener = Callable[[Path, str, str], Source | ArrayBlocks]
-
-
-def _opener(file: Path) -> Opener:
-    """Return the reader for a file by its name, after a look at its first bytes."""
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    packed = suffixes[-1:] and suffixes[-1] in (".gz", ".bz2", ".zst", ".lz4")
-    suffix = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
-    expected, opener = FORMATS.get(suffix[0], ("", None))
-    if opener is None or (packed and expected not in ("CSV", "TSV")):
+    if opener is None:
         raise DataError(
-            f"{file.name} has no ending that is known: {', '.join(FORMATS)}, or one of a video. "
+            f"{name} has no ending that is known: {', '.join(FORMATS)}, or one of a video. "
             "Rename it, or save the table as CSV or Parquet."
         )
+    packed = file.suffix.lower() in PACKED
     with file.open("rb") as stream:
         head = stream.read(16)
     found = _kind_of(head)
@@ -142,12 +209,12 @@ def _opener(file: Path) -> Opener:
     text = expected in ("CSV", "TSV")
     if found and not packed and found != agree:
         raise DataError(
-            f"{file.name} is named as {expected}, but what it holds is {found}. "
+            f"{name} is named as {expected}, but what it holds is {found}. "
             "Rename it by what it holds, or give another file."
         )
     if not found and not text and expected != "Arrow":  # an Arrow stream has no mark
         raise DataError(
-            f"{file.name} is named as {expected}, but does not begin as one: it is damaged, or "
+            f"{name} is named as {expected}, but does not begin as one: it is damaged, or "
             "something else. Make or fetch it anew."
         )
     return opener
@@ -165,99 +232,33 @@ def ending_of(head: bytes) -> str:
     return next((ending for ending, (name, _) in FORMATS.items() if name == kind), ".csv")
 
 
-def _csv(path: Path, name: str, encoding: str) -> Source:
-    return read_delimited(path, name, None, encoding)
+def _csv(path: Path, name: str, text: Text) -> Source:
+    return read_delimited(path, name, None, text.encoding, text.types)
 
 
-def _tsv(path: Path, name: str, encoding: str) -> Source:
-    return read_delimited(path, name, "\t", encoding)
+def _tsv(path: Path, name: str, text: Text) -> Source:
+    return read_delimited(path, name, "\t", text.encoding, text.types)
 
 
-def _parquet(path: Path, name: str, encoding: str) -> Source:
-    def opened() -> pyarrow.parquet.ParquetFile:
-        # a buffer: whole column chunks of a row group would be read at once otherwise
-        return pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False)
-
-    try:
-        file = opened()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise _damaged(name, error) from None
-    rows, width = file.metadata.num_rows, len(file.schema_arrow)
-    schema = file.schema_arrow
-    size = max(1, BATCH_BYTES // (8 * max(1, width)))
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        file = opened()
-        for group in range(file.num_row_groups):
-            try:
-                yield from file.iter_batches(size, row_groups=[group], columns=columns)
-            except (pa.ArrowInvalid, OSError) as error:
-                raise _damaged(f"{name}, row group {group}", error) from None
-
-    return _unambiguous(Source(name, schema, batches, rows, rows * width * 8))
+def _parquet(path: Path, name: str, text: Text) -> Source:
+    return read_parquet(path, name)
 
 
-def _arrow(path: Path, name: str, encoding: str) -> Source:
-    def opened() -> Any:
-        mapped = pa.memory_map(str(path))
-        try:
-            return pa.ipc.open_file(mapped)
-        except pa.ArrowInvalid:
-            mapped.seek(0)
-            return pa.ipc.open_stream(mapped)
-
-    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        try:
-            reader = opened()
-            if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                parts = (reader.get_batch(i) for i in range(reader.num_record_batches))
-            else:
-                parts = iter(reader)
-            for batch in parts:
-                batch.validate()
-                yield from _cut(batch.select(columns))
-        except (pa.ArrowInvalid, OSError) as error:
-            raise _damaged(name, error) from None
-
-    try:
-        schema = opened().schema
-    except (pa.ArrowInvalid, OSError) as error:
-        raise _damaged(name, error) from None
-    return _unambiguous(Source(name, schema, batches, None, path.stat().st_size))
+def _arrow(path: Path, name: str, text: Text) -> Source:
+    return read_arrow(path, name)
 
 
-def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    size = max(1, BATCH_BYTES // (8 * max(1, batch.num_columns)))
-    for start in range(0, batch.num_rows, size):
-        yield batch.slice(start, size)
-
-
-def _unambiguous(source: Source) -> Source:
-    names = source.schema.names
-    if len(set(names)) < len(names):
-        double = next(name for name in names if names.count(name) > 1)
-        raise DataError(
-            f"{source.path} has more than one column named {double!r}. Give each a name of its own."
-        )
-    return source
-
-
-def _damaged(where: str, error: Exception) -> DataError:
-    reason = str(error).splitlines()[0].rstrip(".")[:120]
-    return DataError(f"{where} is damaged or cut off ({reason}). Make or fetch it anew.")
-
-
-def _npy(path: Path, name: str, encoding: str) -> ArrayBlocks:
+def _npy(path: Path, name: str, text: Text) -> ArrayBlocks:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         if "Object arrays" in str(error) or "Python objects" in str(error):
             raise DataError(f"{name} holds Python objects. Save it as numbers.") from None
-        raise _damaged(name, error) from None
+        raise damaged(name, error) from None
     return _of_array(array, name)
 
 
-def _npz(path: Path, name: str, encoding: str) -> ArrayBlocks:
+def _npz(path: Path, name: str, text: Text) -> ArrayBlocks:
     try:
         _require_modest(path, name)
         with np.load(path, allow_pickle=False) as file:
@@ -267,7 +268,7 @@ def _npz(path: Path, name: str, encoding: str) -> ArrayBlocks:
     except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as error:
         if isinstance(error, DataError):
             raise
-        raise _damaged(name, error) from None
+        raise damaged(name, error) from None
     if len(tables) > 1 and "X" not in tables:
         raise DataError(
             f"{name} holds several tables: {', '.join(tables)}. Call the one to take X."
@@ -294,11 +295,11 @@ def _require_modest(path: Path, name: str) -> None:
         )
 
 
-def _mtx(path: Path, name: str, encoding: str) -> ArrayBlocks:
+def _mtx(path: Path, name: str, text: Text) -> ArrayBlocks:
     try:
         matrix = io.mmread(path)
     except (ValueError, OverflowError, OSError) as error:
-        raise _damaged(name, error) from None
+        raise damaged(name, error) from None
     return _of_array(matrix, name)
 
 

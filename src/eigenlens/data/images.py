@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import optional
+from .._text import natural
 from .blocks import BLOCK_BYTES, Blocks
 from .errors import DataError
 
@@ -66,7 +67,9 @@ class ImageBlocks(Blocks):
 
     def __init__(self, folder: Path, name: str) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGES]
-        self.files = sorted((path for path in files if path.is_file()), key=_natural)
+        self.files = sorted(
+            (path for path in files if path.is_file()), key=lambda path: natural(path.name)
+        )
         if not self.files:
             raise DataError(
                 f"The folder {name!r} holds no images ({', '.join(IMAGES)}). Name a folder of "
@@ -152,12 +155,6 @@ def require_modest(width: int, height: int, name: str) -> None:
             f"{name} says that it has {width} x {height} pixels, more than "
             f"{MOST_PIXELS // 10**6} million: it is not read. Make it smaller."
         )
-
-
-def _natural(path: Path) -> list[tuple[int, int | str]]:
-    """Return a key that sorts numbers in names by their value."""
-    parts = re.split(r"([0-9]+)", path.name)
-    return [(1, int(part)) if part.isdecimal() else (2, part) for part in parts if part]
 
 
 def _common_shape(files: Sequence[Path]) -> Shape:

@@ -46,11 +46,25 @@ class Kept:
         if self._nbytes <= IN_MEMORY:
             self._arrays.append(rows)
             return
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="eigenlens-")
-        path = Path(self._folder.name, f"{len(self._arrays)}.npy")
-        np.save(path, rows, allow_pickle=False)
-        self._arrays.append(path)
+        self._arrays.append(self._saved(rows))
+
+    def _saved(self, rows: NDArray) -> Path:
+        """Return the file that an array was put in."""
+        try:
+            if self._folder is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="eigenlens-")
+            path = Path(self._folder.name, f"{len(self._arrays)}.npy")
+            np.save(path, rows, allow_pickle=False)
+        except OSError as error:
+            if self._folder is not None:
+                self._folder.cleanup()
+            reason = error.strerror or str(error)
+            raise OSError(
+                f"The rows that this fit keeps need {self._nbytes / 1e9:.2g} GB or more, and there "
+                f"is no room for them in {tempfile.gettempdir()} ({reason}). Name another folder "
+                "for temporary files by the environment variable TMPDIR, or make room there."
+            ) from None
+        return path
 
     def __len__(self) -> int:
         return len(self._arrays)
