@@ -110,7 +110,9 @@ class Estimator(
     exemplar: ClassVar[Mapping[str, Any]] = {}
     """Parameters to check the contract with, where the defaults ask for nothing worth checking."""
 
-    _instead: ClassVar[str] = "Give rows that fit in one place, for example X[:10000].compute()."
+    _instead: ClassVar[str] = (
+        "Give a sample that fits, for example X[:5000].compute(): transform then takes all of X."
+    )
     """What to do where a fit needs all rows in one place, and they are on several machines."""
 
     _remedy: ClassVar[str] = "Raise max_iter or tol."
