@@ -118,7 +118,7 @@ class TestFrames:
     def test_a_missing_column_is_named_at_once(self, table):
         model = PCA(2).fit(dd.from_pandas(table, npartitions=2))
         other = dd.from_pandas(table.rename(columns={"column 3": "colum 3"}), npartitions=2)
-        with pytest.raises(ValueError, match="no column 'column 3'. Did you mean 'colum 3'"):
+        with pytest.raises(ValueError, match=r"no column 'column 3'. Did you mean 'colum 3'"):
             model.transform(other)
 
     def test_text_is_refused_with_a_remedy(self, table):
