@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 import eigenlens
 from eigenlens import PCA, IncrementalPCA
 from eigenlens._register import classes
+from eigenlens._text import command_name
 from eigenlens.cli import _methods, app
 from eigenlens.cli._run import run
 from eigenlens.data.writing import Writer, named
@@ -175,12 +176,12 @@ def test_every_option_of_every_method_reaches_it(name, inside):
     method = classes()[name]
     options = _methods.options(method)
     assert set(options) | {"random_state"} >= set(method().get_params(deep=False))
-    text = fine(inside("fit", _methods.command_name(name), "--help"))
+    text = fine(inside("fit", command_name(name), "--help"))
     assert "[default:" in text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         how = ("--scale", "minmax", "--n-components", 3, "--json")
-        made = json.loads(fine(inside("fit", _methods.command_name(name), "wine.csv", *how)))
+        made = json.loads(fine(inside("fit", command_name(name), "wine.csv", *how)))
     assert made["method"] == name
 
 
@@ -190,7 +191,7 @@ def test_every_option_of_every_method_reaches_it(name, inside):
      ("TSNE", "tsne"), ("VectorQuantizer", "vector-quantizer")],
 )  # fmt: skip
 def test_names_as_commands(name, command):
-    assert _methods.command_name(name) == command
+    assert command_name(name) == command
 
 
 @pytest.mark.parametrize("typed", ["incremental-pca", "IncrementalPCA", "incremental_pca", "incr"])
@@ -247,8 +248,8 @@ def test_methods(inside):
     out = fine(inside("methods"))
     found = json.loads(fine(inside("methods", "--json")))
     for name, method in classes().items():
-        assert _methods.command_name(name) in out
-        assert found[_methods.command_name(name)]["promises"] == sorted(method.claims)
+        assert command_name(name) in out
+        assert found[command_name(name)]["promises"] == sorted(method.claims)
 
 
 def test_methods_of_other_packages(inside, tmp_path):

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import eigenlens
 from eigenlens import PCA, KernelPCA, RobustPCA
+from eigenlens._text import command_name
 from eigenlens.cli import ORDER, _methods, app
 from eigenlens.cli._run import run
 from eigenlens.cli.plot import Kinds
@@ -316,7 +317,7 @@ def test_pictures_are_those_of_the_room():
     for name in eigenlens.plot.__all__:
         display = getattr(eigenlens.plot, name)
         made = any(hasattr(display, way) for way in ("from_estimator", "from_data"))
-        assert (_methods.command_name(name.removesuffix("Display")) in kinds) == made
+        assert (command_name(name.removesuffix("Display")) in kinds) == made
 
 
 def test_plot(inside, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from . import _methods
+from eigenlens._text import command_name
 
 __all__ = ["estimator_of", "fit_to"]
 
@@ -28,7 +28,7 @@ def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
 
     from ._progress import Progress
 
-    name = _methods.command_name(type(estimator).__name__)
+    name = command_name(type(estimator).__name__)
     if classes is None and get_tags(estimator).target_tags.required:
         raise ValueError(f"{name} learns from classes. Name the column of them: --target NAME.")
     with Progress("scaling") as progress:

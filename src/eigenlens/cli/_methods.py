@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigenlens._text import command_name, option_name
+
 from ._options import names_in
 
 if TYPE_CHECKING:
@@ -18,10 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "by_command",
-    "command_name",
     "find",
     "named",
-    "option_name",
     "options",
     "owners",
     "plain",
@@ -30,11 +30,6 @@ __all__ = [
 ]
 
 IDLE = "Accepted for compatibility"  # parameters without an effect are taken, but not listed
-
-
-def command_name(name: str) -> str:
-    """Return the name of a class as a command: ``IncrementalPCA`` is ``incremental-pca``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def by_command() -> dict[str, Method]:
@@ -90,18 +85,14 @@ def options(
             "hidden": about.startswith(IDLE),
         }
         if isinstance(parameter.default, bool):
-            kind: Any = Annotated[bool | None, typer.Option(f"{flag}/--no-{flag[2:]}", **settings)]
+            either = f"{flag}/{option_name(f'no_{name}')}"
+            kind: Any = Annotated[bool | None, typer.Option(either, **settings)]
         else:
             kind = Annotated[str | None, typer.Option(flag, metavar="VALUE", **settings)]
         found[name] = inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind
         )
     return found
-
-
-def option_name(parameter: str) -> str:
-    """Return a parameter as an option: ``n_components`` is ``--n-components``."""
-    return f"--{parameter.replace('_', '-')}"
 
 
 def owners(option: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigenlens._text import clean, count
+from eigenlens._text import clean, command_name, count
 
 from . import _methods
 from ._options import (
@@ -156,13 +156,13 @@ def _show(found: Comparison, console: Page) -> None:
         console.say("* the best of a column")
     for row in found.rows:
         for note in (row.error, *row.warnings):
-            console.say(f"{_methods.command_name(row.method)}: {clean(note)}" if note else "")
+            console.say(f"{command_name(row.method)}: {clean(note)}" if note else "")
     console.say(f"In {found.seconds:.0f} s.")
 
 
 def _pages(rows: list[Compared], numbers: list[str], width: int) -> list[list[str]]:
     """Cut the columns into tables that fit."""
-    first = max(len(_methods.command_name(row.method)) for row in rows)
+    first = max(len(command_name(row.method)) for row in rows)
     pages: list[list[str]] = []
     left = 0
     for name in numbers:
@@ -196,7 +196,7 @@ def _sheet(rows: list[Compared], names: list[str]) -> Table:
             text = _text(row, name)
             mark = "*" if text and name in best and float(text) == best[name] else " "
             cells.append(f"{text}{mark}")
-        sheet.add_row(_methods.command_name(row.method), *cells)
+        sheet.add_row(command_name(row.method), *cells)
     return sheet
 
 

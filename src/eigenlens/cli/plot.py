@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
+from eigenlens._text import command_name, option_name
+
 from . import _methods
 from ._made import Family, Parameters, family, made
 from ._options import (
@@ -96,7 +98,7 @@ def _kinds() -> dict[str, Any]:
     for name in eigenlens.plot.__all__:
         display = getattr(eigenlens.plot, name)
         if inspect.isclass(display) and _maker(display) is not None:
-            found[_methods.command_name(name.removesuffix("Display"))] = display
+            found[command_name(name.removesuffix("Display"))] = display
     return found
 
 
@@ -193,7 +195,7 @@ def _typed(draw: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
         fitting = [found for kind in kinds if (found := _as(kind, value)) is not None]
         if not fitting and not (value is None and NoneType in kinds):
             words = " or ".join(_words(kind) for kind in kinds if kind is not NoneType)
-            option = _methods.option_name(name)
+            option = option_name(name)
             raise typer.BadParameter(f"{option} asks for {words}, and {value!r} was given.")
         typed[name] = fitting[0] if fitting else None
     return typed
