@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import eigenlens
 from eigenlens import PCA, compare
 from eigenlens._register import KINDS, classes
-from eigenlens.measure.comparison import COLUMNS
+from eigenlens.measure.comparison import COLUMNS, Compared, Comparison
 
 
 class Odd(TransformerMixin, BaseEstimator):
@@ -137,6 +137,27 @@ def test_frames_and_pages(found):
     assert f"<td><b>{least:.3g}</b></td>" in page
     with pytest.raises(KeyError, match="There are: PCA, SparsePCA"):
         found["ICA"]
+
+
+def test_the_best_is_the_best_of_what_is_shown():
+    rows = (
+        Compared("a", stress=0.12341, shepard=-0.0, seconds=1.0),
+        Compared("b", stress=0.12344, shepard=0.0, seconds=2.0),
+        Compared("c", stress=0.2),
+        Compared("d", stress=0.1, error="failed, whatever it says of its stress"),
+    )
+    found = Comparison(rows, 1.0)
+    assert [row.text("stress") == found.best("stress") for row in rows] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert {row.text("shepard") for row in rows[:2]} == {found.best("shepard")} == {"0"}
+    assert found.best("seconds") == ""  # it is no measure of quality
+    assert found.best("silhouette") == ""
+    assert rows[2].text("shepard") == ""
+    assert rows[0].text("method") == "a"
 
 
 # -------------------------------------------------------------------------------- what goes wrong

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -77,8 +76,8 @@ def comparison_section(found: Comparison | None, n: int) -> dict[str, Any] | Non
     if found is None:
         return None
     fitted = [row for row in found.rows if not row.error]
-    keys = [key for key in ABOUT if any(_known(getattr(row, key)) for row in fitted)]
-    best = {key: _best(key, fitted) for key in keys}
+    keys = [key for key in ABOUT if any(row.text(key) for row in fitted)]
+    best = {key: found.best(key) for key in keys}
     used = min(n, ROWS)
     return {
         "columns": [
@@ -93,35 +92,18 @@ def comparison_section(found: Comparison | None, n: int) -> dict[str, Any] | Non
 
 
 def _row(row: Compared, keys: list[str], best: dict[str, str]) -> dict[str, Any]:
-    values = {key: plain(getattr(row, key)) for key in keys}
+    values = {key: None if row.error else plain(getattr(row, key)) for key in keys}
     return {
         "method": row.method,
         "origin": row.origin,
-        "values": dict.fromkeys(keys) if row.error else values,
-        "best": [
-            key for key in keys if not row.error and best[key] and _shown(values[key]) == best[key]
-        ],
+        "values": values,
+        "best": [key for key in keys if values[key] is not None and row.text(key) == best[key]],
         "certificate": row.certificate,
         "verdict": row.verdict,
         "why": row.why,
         "warnings": list(row.warnings),
         "error": row.error,
     }
-
-
-def _known(value: float) -> bool:
-    return not math.isnan(value)
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _best(key: str, rows: list[Compared]) -> str:
-    """Return the best value as it is shown, so that ties on the page are ties."""
-    values = [getattr(row, key) for row in rows if _known(getattr(row, key))]
-    choose = BETTER.get(key)
-    return "" if choose is None or not values else _shown(choose(values))
 
 
 def _better(key: str) -> str | None:
