@@ -25,7 +25,7 @@ from eigenlens.cli import ORDER, _methods, app
 from eigenlens.cli._run import run
 from eigenlens.cli.plot import Kinds
 from eigenlens.data.writing import Writer, named
-from eigenlens.measure.comparison import Compared, Comparison
+from eigenlens.measure.comparison import COLUMNS, Compared, Comparison
 from tools import cli_pages
 
 WINE = load_wine()
@@ -305,6 +305,7 @@ def test_compare_shows_the_table_at_any_width(inside, tmp_path, monkeypatch):
     assert written[0]["reconstruction_error"] == 0.41
     found = json.loads(fine(inside("compare", "wine.csv", "--json")))
     assert found["methods"][1]["reconstruction_error"] is None
+    assert tuple(found["methods"][1]) == COLUMNS
     assert asked["methods"] == "all"
 
 

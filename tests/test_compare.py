@@ -169,6 +169,8 @@ def test_what_fails_or_crashes_is_a_row(wine):
     rows = {row.method[3:-4]: row for row in found.rows[1:]}
     assert rows["fail"].error == "no <b>luck</b> today"
     assert rows["crash"].error == "Its process ended: a crash, or not enough memory."
+    assert rows["crash"].stopped == "crashed"
+    assert not rows["fail"].stopped
     assert "not possible to judge it" in rows["nan"].warnings[0]
     assert not rows["work"].error
     assert rows["work"].n_components == 2
@@ -184,11 +186,13 @@ def test_what_hangs_is_ended_in_time(wine):
     found = compare(wine[0], [Odd("hang"), Odd("work")], 2, budget=16)
     assert found.seconds < 17
     assert re.match(r"Not done in its \d s. Raise budget", found.rows[0].error)
+    assert [row.stopped for row in found.rows] == ["late", ""]
 
 
 def test_no_time_at_all(wine):
     found = compare(wine[0], ["PCA", "NMF"], 2, budget=0)
     assert [row.error.split(".")[0] for row in found.rows] == ["The time was used up"] * 2
+    assert [row.stopped for row in found.rows] == ["untried"] * 2
 
 
 @pytest.mark.parametrize(

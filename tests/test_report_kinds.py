@@ -352,7 +352,7 @@ def test_slow_methods_are_named_with_the_lines_that_run_them(monkeypatch):
         Compared("PCA", seconds=0.1),
         Compared("SparsePCA", seconds=0.1),
         Compared("RobustPCA", seconds=1e4),
-        Compared("TSNE", error="Not done in its 4 s. Raise budget, or give fewer rows."),
+        Compared("TSNE", error="Not done in its 4 s.", stopped="late"),
     )
     monkeypatch.setattr(compared, "compare", lambda *_, **__: Comparison(found, 100.0))
     methods = ["SparsePCA", "RobustPCA", "TSNE"]
@@ -374,9 +374,8 @@ def test_late_methods_get_what_time_is_left(monkeypatch):
 
     def slow_at_first(X, names, *_, **options):
         calls.append((list(names), options["budget"]))
-        late = len(calls) == 1
-        said = "Not done in its 4 s. Raise budget, or give fewer rows." if late else ""
-        found = [Compared(name, error="" if name == "PCA" else said) for name in names]
+        late = {"error": "Not done in its 4 s.", "stopped": "late"} if len(calls) == 1 else {}
+        found = [Compared(name, **({} if name == "PCA" else late)) for name in names]
         return Comparison(tuple(found), 10.0)
 
     monkeypatch.setattr(compared, "compare", slow_at_first)

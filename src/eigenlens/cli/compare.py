@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -124,7 +123,9 @@ def compare(
 
 def _record(row: Compared) -> dict[str, Any]:
     """Return what was found of a method, with null for what is not defined."""
-    record = asdict(row) | {"warnings": list(row.warnings)}
+    from eigenlens.measure.comparison import COLUMNS
+
+    record = {name: getattr(row, name) for name in COLUMNS} | {"warnings": list(row.warnings)}
     return {name: None if _undefined(value) else value for name, value in record.items()}
 
 

@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from .frames import pandas
 
@@ -46,6 +46,9 @@ class Compared:
     warnings : tuple of str
     error : str
         Why there is no answer; empty if there is.
+    stopped : {'', 'late', 'untried', 'crashed'}
+        What kept it from an answer, other than an error of its own: its share of the time was over,
+        there was none left to begin in, or its process ended. `error` has it in words.
     """
 
     method: str
@@ -67,6 +70,7 @@ class Compared:
     certificate: str = ""
     warnings: tuple[str, ...] = ()
     error: str = ""
+    stopped: Literal["", "late", "untried", "crashed"] = ""
 
     @property
     def verdict(self) -> str:
@@ -81,7 +85,7 @@ class Compared:
         return str(value)
 
 
-COLUMNS = tuple(item.name for item in fields(Compared))
+COLUMNS = tuple(item.name for item in fields(Compared) if item.name != "stopped")
 BETTER: dict[str, Callable[..., Any]] = {
     "reconstruction_error": min,
     "trustworthiness": max,

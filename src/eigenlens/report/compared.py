@@ -12,12 +12,10 @@ from ..measure.compare import HELD_OUT, LEAST_ROWS, compare
 from ..measure.comparison import BETTER, Compared, Comparison
 from .plain import plain
 
-__all__ = ["CRASHED", "LATE", "ROWS", "UNTRIED", "compared", "comparison_section"]
+__all__ = ["ROWS", "compared", "comparison_section"]
 
 ROWS = 1000  # that methods are compared on
 AGAIN = 0.25  # of the time, if so much is left for those that were late
-LATE, UNTRIED, CRASHED = "Not done in", "The time was used up", "Its process ended"
-"""How the errors begin of methods that were not done."""
 COST = ("linear", "supervised", "sparse", "parts", "kernel", "robust", "manifold")
 """Kinds from the cheap to the dear. What a method does not use of its time is for those after."""
 ABOUT = {
@@ -63,7 +61,7 @@ def compared(
     order = sorted(names, key=lambda name: COST.index(kinds[name]))
     found = compare(X, order, n_components, y, budget=budget, **options)
     done, seconds = {row.method: row for row in found.rows}, found.seconds
-    late = [name for name in names if done[name].error.startswith(LATE)]
+    late = [name for name in names if done[name].stopped == "late"]
     if late and budget - seconds > AGAIN * budget:
         again = compare(X, late, n_components, y, budget=budget - seconds, **options)
         done |= {row.method: row for row in again.rows}
