@@ -8,6 +8,7 @@ from .._compat import optional
 
 __all__ = [
     "ACCENT",
+    "AXIS",
     "BEYOND",
     "CLASSES",
     "DIVERGING",
@@ -26,6 +27,7 @@ CLASSES = (
 )  # fmt: skip
 MARKERS = ("o", "D", "s", "^", "X", "P", "*", "p", "v", "h")
 ACCENT, BEYOND, QUIET = CLASSES[0], CLASSES[4], "#B8BEC6"
+AXIS = "#5b6573"  # of axes, and of lines beside what is drawn: at zero, at a limit
 NO_VALUE = "#d9dde2"  # of what is not known
 SEQUENTIAL, DIVERGING = "cividis", "PuOr_r"  # of matplotlib: even steps; a middle that is white
 

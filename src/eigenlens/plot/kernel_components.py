@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import DIVERGING
+from .colours import AXIS, DIVERGING
 from .display import Panels, label
 from .grid import grid_around, like, require_plane
 from .images import arranged, limits
@@ -134,7 +134,7 @@ class KernelComponentsDisplay(Panels):
             low, high = limits(scores, signed=True)
             levels = np.linspace(low, high, LEVELS + 1)
             panel.contourf(self.across, self.up, scores, levels, cmap=DIVERGING, alpha=0.5)
-            lines = {"colors": "#5b6573", "linewidths": 0.5, "linestyles": "solid"}
+            lines = {"colors": AXIS, "linewidths": 0.5, "linestyles": "solid"}
             panel.contour(self.across, self.up, scores, levels, **lines)
             draw_points(panel, self.points, self.target, key=panel is last)
             panel.set(xlabel=label(self.names[0]), ylabel=label(self.names[1]))

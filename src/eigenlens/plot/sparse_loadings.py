@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measure.align import align
-from .colours import ACCENT, QUIET
+from .colours import ACCENT, AXIS, QUIET
 from .display import Panels, label
 from .inputs import chosen, last_step, names_of, weights_of
 
@@ -123,7 +123,7 @@ class SparseLoadingsDisplay(Panels):
             thin = panel.barh(places, self.sparse[i, self.columns], height=0.44, color=ACCENT)
             wide.set_label("dense")
             thin.set_label("sparse")
-            panel.axvline(0, color="#5b6573", linewidth=0.8)
+            panel.axvline(0, color=AXIS, linewidth=0.8)
             panel.set(xlim=(-largest, largest), ylim=(len(places) - 0.4, -0.6), xlabel="weight")
             nonzero = np.count_nonzero(self.sparse[i])
             panel.set_title(
