@@ -13,6 +13,7 @@ from ..measure.align import align
 from .colours import ACCENT, AXIS, QUIET
 from .display import Panels, label
 from .inputs import chosen, last_step, names_of, weights_of
+from .points import beside_axes
 
 __all__ = ["SparseLoadingsDisplay"]
 
@@ -133,8 +134,7 @@ class SparseLoadingsDisplay(Panels):
             panel.tick_params(axis="y", length=0)
         names = [label(self.names[j]) for j in self.columns]
         ax.flat[0].set_yticks(places, names, fontsize=8)
-        last = ax.flat[-1]
-        last.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0)
+        beside_axes(ax.flat[-1])
 
 
 def _matched(V: NDArray, W: NDArray) -> dict[int, NDArray]:
