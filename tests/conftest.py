@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+pytest.register_assert_rewrite("commands")
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CAN_DRAW = find_spec("matplotlib") is not None
 
@@ -38,6 +40,26 @@ class Here:
 def here(monkeypatch):
     """Let `compare` fit in this process, for tests of what comes out of a fit."""
     monkeypatch.setattr("eigenlens.measure.compare.Aside", Here)
+
+
+@pytest.fixture
+def inside(folder, monkeypatch, capsys):
+    """Run a command of the shell in this process, which is quicker, in the folder of the module.
+
+    Gives its code, its output and its errors.
+    """
+    from eigenlens.cli import app
+    from eigenlens.cli._run import run
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*args):
+        code = run(app, [str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
 
 
 @pytest.fixture
