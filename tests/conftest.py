@@ -1,7 +1,6 @@
 import os
 import runpy
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from threadpoolctl import threadpool_limits
 pytest.register_assert_rewrite("commands")
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-CAN_DRAW = find_spec("matplotlib") is not None
 
 # No deadline: the first example of a property may have to compile a loop.
 settings.register_profile("default", deadline=None, max_examples=50)
@@ -76,9 +74,6 @@ def run(monkeypatch):
 @pytest.fixture
 def drawing(monkeypatch, tmp_path):
     """Give the arguments that ask for a picture, and look at it at the end."""
-    if not CAN_DRAW:
-        yield ()
-        return
     monkeypatch.setenv("MPLBACKEND", "Agg")
     yield "--draw", tmp_path / "picture.png"
     assert (tmp_path / "picture.png").stat().st_size > 10_000

@@ -21,6 +21,7 @@ from eigenlens import PCA, KernelPCA, RobustPCA
 from eigenlens._text import command_name
 from eigenlens.cli import ORDER, _methods, app
 from eigenlens.cli.plot import Kinds
+from eigenlens.data.pictures import PictureWriter
 from eigenlens.data.writing import Writer, named
 from eigenlens.measure.comparison import COLUMNS, Compared, Comparison
 from tools import cli_pages
@@ -59,10 +60,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pictures(folder):
     """Return the same folder, with images and a video: a still background, and what moves."""
-    pytest.importorskip("PIL")
-    pytest.importorskip("av")
-    from eigenlens.data.pictures import PictureWriter
-
     for name in ("street", "street.mkv"):
         with PictureWriter(folder / name, (8, 10), frame_rate=5) as film:
             film.write(street())

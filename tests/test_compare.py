@@ -5,6 +5,7 @@ import re
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -124,8 +125,7 @@ def test_frames_and_pages(found):
     frame = found.to_pandas()
     assert list(frame.index) == [row.method for row in found.rows]
     assert frame.loc["PCA", "sparsity"] == 0
-    polars = pytest.importorskip("polars")
-    assert isinstance(found.to_polars(), polars.DataFrame)
+    assert isinstance(found.to_polars(), pl.DataFrame)
     assert found.to_polars().shape == (5, len(COLUMNS))
     assert str(found).splitlines()[1].startswith("PCA ")
     assert str(found).splitlines()[1].endswith("holds")

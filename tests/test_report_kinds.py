@@ -4,6 +4,7 @@ import itertools
 import json
 import shlex
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -408,7 +409,7 @@ def test_many_rows_are_placed_where_they_are_drawn(monkeypatch):
 
 @pytest.fixture
 def drawn(monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib").use("agg")
+    mpl.use("agg")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
