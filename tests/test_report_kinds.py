@@ -395,6 +395,16 @@ def test_budget_is_checked(budget):
         Report.of(low_rank(), budget=budget)
 
 
+def test_of_few_rows_few_neighbours_are_asked_for():
+    data = made(low_rank(14, 5), methods=["TSNE", "Isomap"])
+    tsne, isomap = section(data, "TSNE"), section(data, "Isomap")
+    assert (tsne["error"], isomap["error"]) == ("", "")
+    assert "perplexity=4" in tsne["python"]
+    assert "--perplexity 4" in tsne["shell"]
+    assert "n_neighbors=4" in isomap["python"]
+    assert len(tsne["scores"][0]) == 14
+
+
 def test_many_rows_are_placed_where_they_are_drawn(monkeypatch):
     monkeypatch.setattr(rows, "DRAWN", 80)
     data = made(low_rank(), methods=["KernelPCA", "SparsePCA"])
