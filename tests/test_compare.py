@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ import eigenlens
 from eigenlens import PCA, compare
 from eigenlens._register import KINDS, classes
 from eigenlens.measure.comparison import COLUMNS, Compared, Comparison
+from eigenlens.measure.trial import made
 
 
 class Odd(TransformerMixin, BaseEstimator):
@@ -113,6 +115,16 @@ def test_a_rule_settles_the_number_for_all(wine, here):
     rows = compare(wine[0], ["PCA", "FastICA"], "parallel").rows
     assert rows[0].n_components == rows[1].n_components > 1
     assert rows[1].why == "PCA with n_components='parallel'"
+
+
+@pytest.mark.parametrize(("default", "settled"), [(15, 6), (4, 4), (None, None)])
+def test_neighbours_are_no_more_than_a_third_of_the_rows(default, settled):
+    class Near(BaseEstimator):
+        def __init__(self, n_neighbors=default):
+            self.n_neighbors = n_neighbors
+
+    method = SimpleNamespace(name="Near", load=lambda: Near)
+    assert made(method, 2, 0, n_samples=20).n_neighbors == settled
 
 
 def test_the_same_seed_gives_the_same(wine, here):
