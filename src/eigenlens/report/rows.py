@@ -80,5 +80,5 @@ def _target_of(name: str, values: NDArray) -> Target:
 
 def _colour(one: Target) -> dict[str, Any]:
     if one.numbers is not None:
-        return {"name": one.name, "numbers": rounded(one.numbers, 5)}
+        return {"name": one.name, "numbers": rounded(one.numbers)}
     return {"name": one.name, "classes": list(one.classes), "levels": list(one.levels)}

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..._text import percent
 from ...plot.colours import ACCENT, BEYOND, CLASSES, QUIET
-from .base import Column, Figure, escaped, layout, rounded, rule, select
+from ..plain import rounded
+from .base import Column, Figure, escaped, layout, rule, select
 from .palette import RULE, SYMBOLS
 
 __all__ = ["about", "colourings", "distances", "scatter"]
