@@ -49,8 +49,6 @@ class SeparationDisplay(Panels):
     (2, 0.05)
     """
 
-    panel = (3.0, 3.2)
-
     table: NDArray
     low_rank: NDArray
     sparse: NDArray
