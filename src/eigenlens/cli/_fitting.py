@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import typer
+
 from eigenlens._text import command_name
 
-__all__ = ["estimator_of", "fit_to"]
+__all__ = ["estimator_of", "fit_to", "require_way_back"]
 
 
 def estimator_of(method: type, values: dict[str, Any], seed: int | None) -> Any:
@@ -17,6 +19,12 @@ def estimator_of(method: type, values: dict[str, Any], seed: int | None) -> Any:
     estimator = method(**values)
     estimator._validate_params()
     return estimator
+
+
+def require_way_back(scale: str) -> None:
+    """Raise for a scaling that rows cannot be taken back from."""
+    if scale == "normalize":
+        raise typer.BadParameter("--scale normalize cannot be undone. Take another.")
 
 
 def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:

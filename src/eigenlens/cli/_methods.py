@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "by_command",
     "find",
+    "meant",
     "named",
     "options",
     "owners",
@@ -53,11 +54,16 @@ def find(name: str) -> str | None:
 def unknown(name: str, command: str = "fit", known: Iterable[str] | None = None) -> str:
     """Say that there is no such method, and which there are."""
     names = list(by_command() if known is None else known)
-    near = get_close_matches(name.lower(), names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+    hint = meant(name, names)
     if Path(name).exists():
         hint = f"Name a method before the data, for example: eigenlens {command} pca {name}"
     return f"There is no method {name!r}. {hint}"
+
+
+def meant(word: str, known: list[str]) -> str:
+    """Ask for the known name that `word` is near to, or say which there are."""
+    near = get_close_matches(word.lower(), known, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
 
 
 def named(options: list[str] | None) -> list[str]:

@@ -6,7 +6,6 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,10 +65,7 @@ class Kinds(Family):
     @classmethod
     def unknown(cls, word: str) -> str:
         """Say which kinds there are."""
-        known = list(_kinds())
-        near = get_close_matches(word.lower(), known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
-        return f"There is no picture {word!r}. {hint}"
+        return f"There is no picture {word!r}. {_methods.meant(word, list(_kinds()))}"
 
     @classmethod
     def make(cls, name: str) -> Any:
