@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["clean", "count", "grouped", "listed", "percent", "short", "unique"]
+__all__ = [
+    "clean",
+    "command_name",
+    "count",
+    "grouped",
+    "listed",
+    "option_name",
+    "percent",
+    "short",
+    "unique",
+]
 
 
 def clean(value: object) -> str:
@@ -75,3 +86,21 @@ def listed(words: Sequence[str], most: int = 5) -> str:
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def command_name(name: str) -> str:
+    """Return the name of a class as a command.
+
+    >>> command_name("IncrementalPCA")
+    'incremental-pca'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def option_name(parameter: str) -> str:
+    """Return a parameter as an option of a command.
+
+    >>> option_name("n_components")
+    '--n-components'
+    """
+    return f"--{parameter.replace('_', '-')}"
