@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from benchmarks import scale_dask
+from benchmarks import scale_dask, scale_methods
 from benchmarks.harness import ROOT
 from benchmarks.machine import disturbance, processor_time, used_by_others
 from benchmarks.report import Table
@@ -86,7 +86,14 @@ CASES = (
     Case("parquet", "float32, 500 columns, Parquet", ".parquet", (3_000_000,), 500),
     Case("rows", "float32, 100 columns, NPY", ".npy", (10**4, 10**5, 10**6, 10**7), 100),
     Case("dask", "LocalCluster of 2 processes"),
+    Case("workers", "LocalCluster of 1 and 2 processes of one thread"),
+    Case("methods", "every method that fits blocks, one NPY file"),
 )
+ELSEWHERE = {
+    "dask": scale_dask.run,
+    "workers": scale_dask.run_workers,
+    "methods": scale_methods.run,
+}
 
 
 def run(options):
@@ -94,10 +101,7 @@ def run(options):
     for case in CASES:
         if options.case not in case.name:
             continue
-        if case.name == "dask":
-            yield scale_dask.run(case, options)
-        else:
-            yield run_files(case, options)
+        yield ELSEWHERE.get(case.name, run_files)(case, options)
 
 
 def run_files(case, options):

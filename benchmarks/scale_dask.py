@@ -21,7 +21,8 @@ import numpy as np
 import dask, dask.array as da
 from dask.distributed import Client, LocalCluster
 
-n, d, chunk, k, repeats = map(int, sys.argv[1:])
+n, d, chunk, k, repeats, workers = map(int, sys.argv[1:7])
+asked = sys.argv[7:]
 
 
 def block(seed, rows, d):
@@ -56,7 +57,7 @@ def compressed_power(X):
 
 
 if __name__ == "__main__":
-    settings = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    settings = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
     with LocalCluster(**settings, dashboard_address=None) as cluster, Client(cluster) as client:
         parts = [
             da.from_delayed(dask.delayed(block)(i, min(chunk, n - i * chunk), d),
@@ -69,6 +70,7 @@ if __name__ == "__main__":
         best = np.linalg.eigvalsh(C)[::-1][:k].sum()
         ways = {"eigenlens": ours, "dask-ml, randomized": dask_ml, "dask-ml, full": dask_ml_full,
                 "svd_compressed": compressed, "svd_compressed, 4 power steps": compressed_power}
+        ways = {name: way for name, way in ways.items() if not asked or name in asked}
         told = {name: {"seconds": [], "lost": []} for name in ways}
         for turn in range(repeats + 1):
             for name, way in ways.items():
@@ -87,22 +89,50 @@ if __name__ == "__main__":
 
 
 def run(case, options):
-    """Run the program, tabulate what it tells."""
-    (n, d), chunk = ((4000, 30), 500) if options.smoke else (SHAPE, CHUNK)
-    repeats = 1 if options.smoke else options.repeats or REPEATS
+    """Let all take turns on one cluster."""
+    (n, d), chunk, repeats = size_of(options)
     before = processor_time()
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, *map(str, (n, d, chunk, K, repeats))]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    if "TOLD" not in done.stdout:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        return Table(case.name, case.title, ["contestant"], [], [f"failed: {last}"])
-    told = json.loads(done.stdout.rpartition("TOLD")[2])
+    told = tell(n, d, chunk, repeats, workers=2)
     notes = [] if options.smoke else disturbance(used_by_others(before))
     notes.append("to count: variance lost at most 1e-6 more than ours (! is beyond)")
     title = f"{case.title}, {n} x {d} in chunks of {chunk} rows held by the workers, {K} components"
     columns = ["contestant", "seconds", "fastest", "peer / ours", "variance lost"]
     return Table(case.name, title, columns, list(rows_of(told)), notes)
+
+
+def run_workers(case, options):
+    """Fit ours with one worker and with two."""
+    (n, d), chunk, repeats = size_of(options)
+    before = processor_time()
+    seconds = [
+        np.median(tell(n, d, chunk, repeats, workers, "eigenlens")["eigenlens"]["seconds"])
+        for workers in (1, 2)
+    ]
+    rows = [
+        [str(workers), f"{each:.3f}", f"{seconds[0] / each:.2f}"]
+        for workers, each in zip((1, 2), seconds, strict=True)
+    ]
+    notes = [] if options.smoke else disturbance(used_by_others(before))
+    title = f"{case.title}, {n} x {d} held by the workers, PCA, {K} components"
+    return Table(case.name, title, ["workers", "seconds", "speedup"], rows, notes)
+
+
+def size_of(options):
+    """Give shape, rows of a chunk, and repeats."""
+    if options.smoke:
+        return (4000, 30), 500, 1
+    return SHAPE, CHUNK, options.repeats or REPEATS
+
+
+def tell(n, d, chunk, repeats, workers, *asked):
+    """Run the program in a process of its own; give what it tells."""
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    numbers = map(str, (n, d, chunk, K, repeats, workers))
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, *numbers, *asked]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    if "TOLD" not in done.stdout:
+        raise SystemExit(done.stderr.strip() or "the program on the cluster told nothing")
+    return json.loads(done.stdout.rpartition("TOLD")[2])
 
 
 def rows_of(told):
