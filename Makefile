@@ -9,7 +9,7 @@ NAME   ?= pca
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint unit page docs bench clean
+.PHONY: help demo test lint unit page cluster docs bench clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -27,10 +27,14 @@ lint: $(VENV)/.ready-dev  ## ruff, mypy, import-linter
 
 # One thread of BLAS a process: the processes have the cores between them.
 unit: $(VENV)/.ready-dev  ## the tests alone (PYTEST_ARGS="-k pca -x" for a part)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
+	  --ignore=tests/test_cluster.py $(PYTEST_ARGS)
 
 page: $(VENV)/.ready-dev  ## the report page in Chromium, which make test looks at only where it is installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_page.py
+
+cluster: $(VENV)/.ready-dev  ## fits on a Dask cluster whose workers are killed, which make test leaves out
+	$(BIN)/python -m pytest tests/test_cluster.py
 
 docs: $(VENV)/.ready-docs  ## the documentation, into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -17,4 +17,5 @@ BENCHMARKS = {
     "kernel": "benchmarks.kernel",
     "nonnegative": "benchmarks.nonnegative",
     "manifold": "benchmarks.manifold",
+    "scale": "benchmarks.scale",
 }

@@ -1,15 +1,15 @@
 import os
 import runpy
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+pytest.register_assert_rewrite("commands")
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
-CAN_DRAW = find_spec("matplotlib") is not None
 
 # No deadline: the first example of a property may have to compile a loop.
 settings.register_profile("default", deadline=None, max_examples=50)
@@ -41,6 +41,26 @@ def here(monkeypatch):
 
 
 @pytest.fixture
+def inside(folder, monkeypatch, capsys):
+    """Run a command of the shell in this process, which is quicker, in the folder of the module.
+
+    Gives its code, its output and its errors.
+    """
+    from eigenlens.cli import app
+    from eigenlens.cli._run import run
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*args):
+        code = run(app, [str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
 def run(monkeypatch):
     """Run an example as a user does; give its variables."""
 
@@ -54,9 +74,6 @@ def run(monkeypatch):
 @pytest.fixture
 def drawing(monkeypatch, tmp_path):
     """Give the arguments that ask for a picture, and look at it at the end."""
-    if not CAN_DRAW:
-        yield ()
-        return
     monkeypatch.setenv("MPLBACKEND", "Agg")
     yield "--draw", tmp_path / "picture.png"
     assert (tmp_path / "picture.png").stat().st_size > 10_000

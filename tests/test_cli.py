@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import pickle
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from commands import fine, require_good_mistake, shell
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -25,8 +25,8 @@ from sklearn.preprocessing import StandardScaler
 import eigenlens
 from eigenlens import PCA, IncrementalPCA
 from eigenlens._register import classes
-from eigenlens.cli import _methods, app
-from eigenlens.cli._run import run
+from eigenlens._text import command_name
+from eigenlens.cli import _methods
 from eigenlens.data.writing import Writer, named
 
 WINE = load_wine()
@@ -48,33 +48,6 @@ def folder(tmp_path_factory):
     with Writer(folder / "holes.parquet", NAMES) as writer:
         writer.write(holes)
     return folder
-
-
-def shell(folder, *args, **options):
-    """Run a command to its end, in a folder, as a user would in a pipe; bytes come out."""
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
-    env.pop("FORCE_COLOR", None)
-    command = [sys.executable, "-m", "eigenlens.cli", *map(str, args)]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False, **options)
-
-
-@pytest.fixture
-def inside(folder, monkeypatch, capsys):
-    """Run a command in this process, which is quicker; return code, output and errors."""
-    monkeypatch.chdir(folder)
-
-    def call(*args):
-        code = run(app, [str(arg) for arg in args])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-def fine(result):
-    code, out, err = result
-    assert (code, err) == (0, ""), err
-    return out
 
 
 # -------------------------------------------------------------------------------- the way through
@@ -175,12 +148,12 @@ def test_every_option_of_every_method_reaches_it(name, inside):
     method = classes()[name]
     options = _methods.options(method)
     assert set(options) | {"random_state"} >= set(method().get_params(deep=False))
-    text = fine(inside("fit", _methods.command_name(name), "--help"))
+    text = fine(inside("fit", command_name(name), "--help"))
     assert "[default:" in text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         how = ("--scale", "minmax", "--n-components", 3, "--json")
-        made = json.loads(fine(inside("fit", _methods.command_name(name), "wine.csv", *how)))
+        made = json.loads(fine(inside("fit", command_name(name), "wine.csv", *how)))
     assert made["method"] == name
 
 
@@ -190,7 +163,7 @@ def test_every_option_of_every_method_reaches_it(name, inside):
      ("TSNE", "tsne"), ("VectorQuantizer", "vector-quantizer")],
 )  # fmt: skip
 def test_names_as_commands(name, command):
-    assert _methods.command_name(name) == command
+    assert command_name(name) == command
 
 
 @pytest.mark.parametrize("typed", ["incremental-pca", "IncrementalPCA", "incremental_pca", "incr"])
@@ -247,8 +220,8 @@ def test_methods(inside):
     out = fine(inside("methods"))
     found = json.loads(fine(inside("methods", "--json")))
     for name, method in classes().items():
-        assert _methods.command_name(name) in out
-        assert found[_methods.command_name(name)]["promises"] == sorted(method.claims)
+        assert command_name(name) in out
+        assert found[command_name(name)]["promises"] == sorted(method.claims)
 
 
 def test_methods_of_other_packages(inside, tmp_path):
@@ -411,17 +384,7 @@ def mistakes(folder):
 
 @pytest.mark.parametrize(("line", "code", "words"), MISTAKES, ids=[line for line, *_ in MISTAKES])
 def test_mistakes(mistakes, inside, line, code, words):
-    before = sorted(path.name for path in mistakes.iterdir())
-    found, out, err = inside(*line.split())
-    assert found == code, err
-    assert out == ""
-    lines = err.splitlines()
-    assert 1 <= len(lines) <= 3, err
-    assert all(len(text) <= 420 for text in lines)
-    assert "Traceback" not in err
-    for word in words:
-        assert word in err
-    assert sorted(path.name for path in mistakes.iterdir()) == before
+    require_good_mistake(inside, mistakes, line, code, words)
 
 
 @pytest.mark.parametrize("line", ["fit pca empty.csv", "fit pcb wine.csv"])

@@ -1,18 +1,16 @@
 """The commands beside fit: denoise, separate, compare and plot, of tables, images and videos."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from commands import fine, require_good_mistake, script
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, load_wine
 from sklearn.pipeline import make_pipeline
@@ -20,11 +18,12 @@ from sklearn.preprocessing import StandardScaler
 
 import eigenlens
 from eigenlens import PCA, KernelPCA, RobustPCA
+from eigenlens._text import command_name
 from eigenlens.cli import ORDER, _methods, app
-from eigenlens.cli._run import run
 from eigenlens.cli.plot import Kinds
+from eigenlens.data.pictures import PictureWriter
 from eigenlens.data.writing import Writer, named
-from eigenlens.measure.comparison import Compared, Comparison
+from eigenlens.measure.comparison import COLUMNS, Compared, Comparison
 from tools import cli_pages
 
 WINE = load_wine()
@@ -61,10 +60,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pictures(folder):
     """Return the same folder, with images and a video: a still background, and what moves."""
-    pytest.importorskip("PIL")
-    pytest.importorskip("av")
-    from eigenlens.data.pictures import PictureWriter
-
     for name in ("street", "street.mkv"):
         with PictureWriter(folder / name, (8, 10), frame_rate=5) as film:
             film.write(street())
@@ -82,37 +77,6 @@ def street():
     for i in range(24):
         frames[i, i % 7 : i % 7 + 2, (3 * i) % 9 : (3 * i) % 9 + 2] = 250
     return frames.reshape(24, 80)
-
-
-@pytest.fixture
-def inside(folder, monkeypatch, capsys):
-    """Run a command in this process, in the folder; return code, output and errors."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*args):
-        code = run(app, [str(arg) for arg in args])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
-
-
-def fine(result):
-    code, out, err = result
-    assert (code, err) == (0, ""), err
-    return out
-
-
-def script(folder, *args):
-    """Run the script that is installed, in a process of its own."""
-    path = Path(sysconfig.get_path("scripts"), "eigenlens")
-    command = [str(path)] if path.exists() else [sys.executable, "-m", "eigenlens.cli"]
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
-    env.pop("FORCE_COLOR", None)
-    return subprocess.run(
-        [*command, *map(str, args)], cwd=folder, env=env, capture_output=True, check=False
-    )
 
 
 # -------------------------------------------------------------------------------- as a user
@@ -304,6 +268,7 @@ def test_compare_shows_the_table_at_any_width(inside, tmp_path, monkeypatch):
     assert written[0]["reconstruction_error"] == 0.41
     found = json.loads(fine(inside("compare", "wine.csv", "--json")))
     assert found["methods"][1]["reconstruction_error"] is None
+    assert tuple(found["methods"][1]) == COLUMNS
     assert asked["methods"] == "all"
 
 
@@ -316,7 +281,7 @@ def test_pictures_are_those_of_the_room():
     for name in eigenlens.plot.__all__:
         display = getattr(eigenlens.plot, name)
         made = any(hasattr(display, way) for way in ("from_estimator", "from_data"))
-        assert (_methods.command_name(name.removesuffix("Display")) in kinds) == made
+        assert (command_name(name.removesuffix("Display")) in kinds) == made
 
 
 def test_plot(inside, tmp_path):
@@ -442,27 +407,14 @@ PICTURES = [
 ]
 
 
-def is_a_good_mistake(inside, folder, line, code, words):
-    before = sorted(path.name for path in folder.iterdir())
-    found, out, err = inside(*line.split())
-    assert found == code, err
-    assert out == ""
-    assert 1 <= len(err.splitlines()) <= 3, err
-    assert all(len(text) <= 420 for text in err.splitlines())
-    assert "Traceback" not in err
-    for word in words:
-        assert word in err
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
 @pytest.mark.parametrize(("line", "code", "words"), MISTAKES, ids=[line for line, *_ in MISTAKES])
 def test_mistakes(folder, inside, line, code, words):
-    is_a_good_mistake(inside, folder, line, code, words)
+    require_good_mistake(inside, folder, line, code, words)
 
 
 @pytest.mark.parametrize(("line", "code", "words"), PICTURES, ids=[line for line, *_ in PICTURES])
 def test_mistakes_with_pictures(pictures, inside, line, code, words):
-    is_a_good_mistake(inside, pictures, line, code, words)
+    require_good_mistake(inside, pictures, line, code, words)
 
 
 # -------------------------------------------------------------------------------- spreadsheets

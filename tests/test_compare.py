@@ -3,8 +3,10 @@
 import os
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 import eigenlens
 from eigenlens import PCA, compare
 from eigenlens._register import KINDS, classes
-from eigenlens.measure.comparison import COLUMNS
+from eigenlens.measure.comparison import COLUMNS, Compared, Comparison
+from eigenlens.measure.trial import made
 
 
 class Odd(TransformerMixin, BaseEstimator):
@@ -114,6 +117,16 @@ def test_a_rule_settles_the_number_for_all(wine, here):
     assert rows[1].why == "PCA with n_components='parallel'"
 
 
+@pytest.mark.parametrize(("default", "settled"), [(15, 6), (4, 4), (None, None)])
+def test_neighbours_are_no_more_than_a_third_of_the_rows(default, settled):
+    class Near(BaseEstimator):
+        def __init__(self, n_neighbors=default):
+            self.n_neighbors = n_neighbors
+
+    method = SimpleNamespace(name="Near", load=lambda: Near)
+    assert made(method, 2, 0, n_samples=20).n_neighbors == settled
+
+
 def test_the_same_seed_gives_the_same(wine, here):
     one, two = (compare(wine[0], ["NMF"], 3, wine[1], random_state=7)["NMF"] for _ in range(2))
     for name in set(COLUMNS) - {"seconds", "megabytes"}:
@@ -124,8 +137,7 @@ def test_frames_and_pages(found):
     frame = found.to_pandas()
     assert list(frame.index) == [row.method for row in found.rows]
     assert frame.loc["PCA", "sparsity"] == 0
-    polars = pytest.importorskip("polars")
-    assert isinstance(found.to_polars(), polars.DataFrame)
+    assert isinstance(found.to_polars(), pl.DataFrame)
     assert found.to_polars().shape == (5, len(COLUMNS))
     assert str(found).splitlines()[1].startswith("PCA ")
     assert str(found).splitlines()[1].endswith("holds")
@@ -139,6 +151,27 @@ def test_frames_and_pages(found):
         found["ICA"]
 
 
+def test_the_best_is_the_best_of_what_is_shown():
+    rows = (
+        Compared("a", stress=0.12341, shepard=-0.0, seconds=1.0),
+        Compared("b", stress=0.12344, shepard=0.0, seconds=2.0),
+        Compared("c", stress=0.2),
+        Compared("d", stress=0.1, error="failed, whatever it says of its stress"),
+    )
+    found = Comparison(rows, 1.0)
+    assert [row.text("stress") == found.best("stress") for row in rows] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert {row.text("shepard") for row in rows[:2]} == {found.best("shepard")} == {"0"}
+    assert found.best("seconds") == ""  # it is no measure of quality
+    assert found.best("silhouette") == ""
+    assert rows[2].text("shepard") == ""
+    assert rows[0].text("method") == "a"
+
+
 # -------------------------------------------------------------------------------- what goes wrong
 
 
@@ -148,6 +181,8 @@ def test_what_fails_or_crashes_is_a_row(wine):
     rows = {row.method[3:-4]: row for row in found.rows[1:]}
     assert rows["fail"].error == "no <b>luck</b> today"
     assert rows["crash"].error == "Its process ended: a crash, or not enough memory."
+    assert rows["crash"].stopped == "crashed"
+    assert not rows["fail"].stopped
     assert "not possible to judge it" in rows["nan"].warnings[0]
     assert not rows["work"].error
     assert rows["work"].n_components == 2
@@ -163,11 +198,13 @@ def test_what_hangs_is_ended_in_time(wine):
     found = compare(wine[0], [Odd("hang"), Odd("work")], 2, budget=16)
     assert found.seconds < 17
     assert re.match(r"Not done in its \d s. Raise budget", found.rows[0].error)
+    assert found.rows[0].stopped == "late"
 
 
 def test_no_time_at_all(wine):
     found = compare(wine[0], ["PCA", "NMF"], 2, budget=0)
     assert [row.error.split(".")[0] for row in found.rows] == ["The time was used up"] * 2
+    assert [row.stopped for row in found.rows] == ["untried"] * 2
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from commands import MODULE, piped
 from packaging.requirements import Requirement
 
 import eigenlens
@@ -44,9 +45,7 @@ def run(*command, **kwargs):
 
 
 def cli(*args, cwd=None, **env):
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", **env}
-    env.pop("FORCE_COLOR", None)
-    return run(sys.executable, "-m", "eigenlens.cli", *args, env=env, cwd=cwd)
+    return run(*MODULE, *args, env=piped(**env), cwd=cwd)
 
 
 # -------------------------------------------------------------------------------- register

@@ -268,6 +268,20 @@ def test_many_pieces_are_joined_as_scikit_learn_does(form):
     assert np.allclose(peer.dist_matrix_, model.dist_matrix_, rtol=1e-7)
 
 
+def test_bridges_found_some_rows_at_a_time_are_the_shortest(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    labels = rng.permutation(np.repeat([0, 1, 2, 3], [20, 17, 13, 10]))
+    D = squareform(pdist(X))
+    monkeypatch.setattr(_pieces, "CELLS", 60)  # three rows of a piece at a time, or one
+    i, j, lengths = _pieces.bridges(X, NearestNeighbors(n_neighbors=2).fit(X), labels)
+    pairs = [(one, other) for one in range(4) for other in range(one)]
+    assert list(zip(labels[i], labels[j], strict=True)) == pairs
+    least = [D[np.ix_(labels == one, labels == other)].min() for one, other in pairs]
+    assert np.allclose(lengths, least, rtol=1e-9)
+    assert np.allclose(D[i, j], least, rtol=1e-9)
+
+
 def test_pieces_can_be_an_error():
     with pytest.raises(ValueError, match=r"is 2 \(of 20 and 20 points\).*n_neighbors=20"):
         Isomap(n_neighbors=4, disconnected="error").fit(two_blobs())

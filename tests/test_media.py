@@ -5,9 +5,11 @@ import sys
 import warnings
 import zlib
 
+import av
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from PIL import Image
 
 import eigenlens
 from eigenlens import PCA, DataError
@@ -15,9 +17,6 @@ from eigenlens.data import images
 from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.data.pictures import PictureWriter
 from eigenlens.data.writing import writer
-
-Image = pytest.importorskip("PIL.Image")
-av = pytest.importorskip("av")
 
 rng = np.random.default_rng(0)
 GREY = rng.integers(0, 256, (12, 6, 8), dtype=np.uint8)

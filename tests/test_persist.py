@@ -13,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import skops.io
 from scipy import sparse
@@ -80,8 +81,7 @@ def test_nested_models_come_back(path):
 
 
 def test_names_of_columns_come_back(path):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(9)])
+    frame = pd.DataFrame(X, columns=[f"column {j}" for j in range(9)])
     model = PCA(n_components=2).fit(frame)
     again = load(save(model, path))
     assert list(again.feature_names_in_) == list(frame.columns)

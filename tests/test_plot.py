@@ -10,6 +10,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from displays import FACTORIES, path
 from matplotlib.text import Annotation, Text
@@ -145,8 +146,8 @@ def test_names_of_columns(cancer):
     assert names_of(bare, X, None, 30) == list(X)
     assert names_of(bare, X.to_numpy(), None, 30)[:2] == ["x0", "x1"]
     assert names_of(bare, X, ["a"] * 29 + [""], 30)[-3:] == ["a.27", "a.28", "x29"]
-    polars = pytest.importorskip("polars").DataFrame(X.to_numpy(), schema=list(X))
-    assert names_of(bare, polars, None, 30) == list(X)
+    frame = pl.DataFrame(X.to_numpy(), schema=list(X))
+    assert names_of(bare, frame, None, 30) == list(X)
 
 
 def test_mistakes_are_told_with_a_remedy(cancer):

@@ -4,6 +4,7 @@ import itertools
 import json
 import shlex
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -352,7 +353,7 @@ def test_slow_methods_are_named_with_the_lines_that_run_them(monkeypatch):
         Compared("PCA", seconds=0.1),
         Compared("SparsePCA", seconds=0.1),
         Compared("RobustPCA", seconds=1e4),
-        Compared("TSNE", error="Not done in its 4 s. Raise budget, or give fewer rows."),
+        Compared("TSNE", error="Not done in its 4 s.", stopped="late"),
     )
     monkeypatch.setattr(compared, "compare", lambda *_, **__: Comparison(found, 100.0))
     methods = ["SparsePCA", "RobustPCA", "TSNE"]
@@ -374,9 +375,8 @@ def test_late_methods_get_what_time_is_left(monkeypatch):
 
     def slow_at_first(X, names, *_, **options):
         calls.append((list(names), options["budget"]))
-        late = len(calls) == 1
-        said = "Not done in its 4 s. Raise budget, or give fewer rows." if late else ""
-        found = [Compared(name, error="" if name == "PCA" else said) for name in names]
+        late = {"error": "Not done in its 4 s.", "stopped": "late"} if len(calls) == 1 else {}
+        found = [Compared(name, **({} if name == "PCA" else late)) for name in names]
         return Comparison(tuple(found), 10.0)
 
     monkeypatch.setattr(compared, "compare", slow_at_first)
@@ -395,6 +395,16 @@ def test_budget_is_checked(budget):
         Report.of(low_rank(), budget=budget)
 
 
+def test_of_few_rows_few_neighbours_are_asked_for():
+    data = made(low_rank(14, 5), methods=["TSNE", "Isomap"])
+    tsne, isomap = section(data, "TSNE"), section(data, "Isomap")
+    assert (tsne["error"], isomap["error"]) == ("", "")
+    assert "perplexity=4" in tsne["python"]
+    assert "--perplexity 4" in tsne["shell"]
+    assert "n_neighbors=4" in isomap["python"]
+    assert len(tsne["scores"][0]) == 14
+
+
 def test_many_rows_are_placed_where_they_are_drawn(monkeypatch):
     monkeypatch.setattr(rows, "DRAWN", 80)
     data = made(low_rank(), methods=["KernelPCA", "SparsePCA"])
@@ -409,7 +419,7 @@ def test_many_rows_are_placed_where_they_are_drawn(monkeypatch):
 
 @pytest.fixture
 def drawn(monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib").use("agg")
+    mpl.use("agg")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

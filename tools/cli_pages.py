@@ -13,8 +13,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from eigenlens._register import classes
+from eigenlens._text import command_name
 from eigenlens.cli import ORDER, app
-from eigenlens.cli._methods import command_name
 from eigenlens.cli._run import run
 from eigenlens.cli.plot import Kinds
 

@@ -110,7 +110,12 @@ class Estimator(
     exemplar: ClassVar[Mapping[str, Any]] = {}
     """Parameters to check the contract with, where the defaults ask for nothing worth checking."""
 
-    _instead: ClassVar[str] = "Give rows that fit in one place, for example X[:10000].compute()."
+    on_blocks: ClassVar[Mapping[str, Any] | None] = None
+    """Parameters with which a fit takes a table block by block; None if it needs all rows."""
+
+    _instead: ClassVar[str] = (
+        "Give a sample that fits, for example X[:5000].compute(): transform then takes all of X."
+    )
     """What to do where a fit needs all rows in one place, and they are on several machines."""
 
     _remedy: ClassVar[str] = "Raise max_iter or tol."
@@ -132,9 +137,10 @@ class Estimator(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Blocks, Dask} of shape (n_samples, n_features)
             The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
-            is taken with its names, and in blocks if it is large and the method can.
+            is taken with its names, and in blocks if it is large and the method can. A Dask array
+            or dataframe is fitted where its rows are.
         y : Ignored
             Present for the conventions of pipelines.
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["clean", "count", "grouped", "listed", "natural", "percent", "short", "unique"]
+__all__ = [
+    "clean",
+    "command_name",
+    "count",
+    "grouped",
+    "listed",
+    "natural",
+    "option_name",
+    "percent",
+    "short",
+    "unique",
+]
 
 
 def clean(value: object) -> str:
@@ -86,3 +97,21 @@ def natural(name: str) -> list[tuple[int, int | str]]:
     """
     parts = re.split(r"([0-9]+)", name)
     return [(1, int(part)) if part.isdecimal() else (2, part) for part in parts if part]
+
+
+def command_name(name: str) -> str:
+    """Return the name of a class as a command.
+
+    >>> command_name("IncrementalPCA")
+    'incremental-pca'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def option_name(parameter: str) -> str:
+    """Return a parameter as an option of a command.
+
+    >>> option_name("n_components")
+    '--n-components'
+    """
+    return f"--{parameter.replace('_', '-')}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from . import _methods
+import typer
 
-__all__ = ["estimator_of", "fit_to"]
+from eigenlens._text import command_name
+
+__all__ = ["estimator_of", "fit_to", "require_way_back"]
 
 
 def estimator_of(method: type, values: dict[str, Any], seed: int | None) -> Any:
@@ -19,6 +21,12 @@ def estimator_of(method: type, values: dict[str, Any], seed: int | None) -> Any:
     return estimator
 
 
+def require_way_back(scale: str) -> None:
+    """Raise for a scaling that rows cannot be taken back from."""
+    if scale == "normalize":
+        raise typer.BadParameter("--scale normalize cannot be undone. Take another.")
+
+
 def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
     """Return a fitted model of the table: the estimator, behind a scaler if one is wanted."""
     from sklearn.pipeline import Pipeline
@@ -28,7 +36,7 @@ def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
 
     from ._progress import Progress
 
-    name = _methods.command_name(type(estimator).__name__)
+    name = command_name(type(estimator).__name__)
     if classes is None and get_tags(estimator).target_tags.required:
         raise ValueError(f"{name} learns from classes. Name the column of them: --target NAME.")
     with Progress("scaling") as progress:

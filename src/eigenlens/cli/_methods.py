@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigenlens._text import command_name, option_name
+
 from ._options import names_in
 
 if TYPE_CHECKING:
@@ -18,10 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "by_command",
-    "command_name",
     "find",
+    "meant",
     "named",
-    "option_name",
     "options",
     "owners",
     "plain",
@@ -30,11 +31,6 @@ __all__ = [
 ]
 
 IDLE = "Accepted for compatibility"  # parameters without an effect are taken, but not listed
-
-
-def command_name(name: str) -> str:
-    """Return the name of a class as a command: ``IncrementalPCA`` is ``incremental-pca``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def by_command() -> dict[str, Method]:
@@ -58,11 +54,16 @@ def find(name: str) -> str | None:
 def unknown(name: str, command: str = "fit", known: Iterable[str] | None = None) -> str:
     """Say that there is no such method, and which there are."""
     names = list(by_command() if known is None else known)
-    near = get_close_matches(name.lower(), names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+    hint = meant(name, names)
     if Path(name).exists():
         hint = f"Name a method before the data, for example: eigenlens {command} pca {name}"
     return f"There is no method {name!r}. {hint}"
+
+
+def meant(word: str, known: list[str]) -> str:
+    """Ask for the known name that `word` is near to, or say which there are."""
+    near = get_close_matches(word.lower(), known, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
 
 
 def named(options: list[str] | None) -> list[str]:
@@ -90,18 +91,14 @@ def options(
             "hidden": about.startswith(IDLE),
         }
         if isinstance(parameter.default, bool):
-            kind: Any = Annotated[bool | None, typer.Option(f"{flag}/--no-{flag[2:]}", **settings)]
+            either = f"{flag}/{option_name(f'no_{name}')}"
+            kind: Any = Annotated[bool | None, typer.Option(either, **settings)]
         else:
             kind = Annotated[str | None, typer.Option(flag, metavar="VALUE", **settings)]
         found[name] = inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind
         )
     return found
-
-
-def option_name(parameter: str) -> str:
-    """Return a parameter as an option: ``n_components`` is ``--n-components``."""
-    return f"--{parameter.replace('_', '-')}"
 
 
 def owners(option: str) -> list[str]:

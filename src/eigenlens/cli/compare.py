@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigenlens._text import clean, count
+from eigenlens._text import clean, command_name, count
 
 from . import _methods
 from ._options import (
@@ -124,7 +123,9 @@ def compare(
 
 def _record(row: Compared) -> dict[str, Any]:
     """Return what was found of a method, with null for what is not defined."""
-    record = asdict(row) | {"warnings": list(row.warnings)}
+    from eigenlens.measure.comparison import COLUMNS
+
+    record = {name: getattr(row, name) for name in COLUMNS} | {"warnings": list(row.warnings)}
     return {name: None if _undefined(value) else value for name, value in record.items()}
 
 
@@ -146,9 +147,10 @@ def _write(found: Comparison, output: str) -> None:
 def _show(found: Comparison, console: Page) -> None:
     """Print the numbers in as many tables as the width asks for, and then what failed."""
     rows = [row for row in found.rows if not row.error]
-    numbers = [name for name in HEADS if any(_text(row, name) for row in rows)]
+    numbers = [name for name in HEADS if any(row.text(name) for row in rows)]
+    best = {name: found.best(name) for name in numbers if len(rows) > 1}
     for names in _pages(rows, numbers, console.width) if rows else ():
-        console.print(_sheet(rows, names))
+        console.print(_sheet(rows, names, best))
         console.print()
     if rows:
         console.say(f"{count(rows[0].n_components, 'component')}: {rows[0].why}.")
@@ -156,17 +158,17 @@ def _show(found: Comparison, console: Page) -> None:
         console.say("* the best of a column")
     for row in found.rows:
         for note in (row.error, *row.warnings):
-            console.say(f"{_methods.command_name(row.method)}: {clean(note)}" if note else "")
+            console.say(f"{command_name(row.method)}: {clean(note)}" if note else "")
     console.say(f"In {found.seconds:.0f} s.")
 
 
 def _pages(rows: list[Compared], numbers: list[str], width: int) -> list[list[str]]:
     """Cut the columns into tables that fit."""
-    first = max(len(_methods.command_name(row.method)) for row in rows)
+    first = max(len(command_name(row.method)) for row in rows)
     pages: list[list[str]] = []
     left = 0
     for name in numbers:
-        cells = [*HEADS[name].splitlines(), *(_text(row, name) + "*" for row in rows)]
+        cells = [*HEADS[name].splitlines(), *(row.text(name) + "*" for row in rows)]
         wide = max(map(len, cells)) + 2
         if wide > left:
             pages.append([])
@@ -176,32 +178,18 @@ def _pages(rows: list[Compared], numbers: list[str], width: int) -> list[list[st
     return pages
 
 
-def _sheet(rows: list[Compared], names: list[str]) -> Table:
+def _sheet(rows: list[Compared], names: list[str], best: dict[str, str]) -> Table:
     from rich.table import Table
-
-    from eigenlens.measure.comparison import BETTER
 
     sheet = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     sheet.add_column("method", no_wrap=True)
     for name in names:
         sheet.add_column(HEADS[name], justify="right", no_wrap=True)
-    best = {
-        name: BETTER[name]([float(text) for row in rows if (text := _text(row, name))])
-        for name in names
-        if name in BETTER and len(rows) > 1
-    }
     for row in rows:
         cells = []
         for name in names:
-            text = _text(row, name)
-            mark = "*" if text and name in best and float(text) == best[name] else " "
+            text = row.text(name)
+            mark = "*" if text and text == best.get(name) else " "
             cells.append(f"{text}{mark}")
-        sheet.add_row(_methods.command_name(row.method), *cells)
+        sheet.add_row(command_name(row.method), *cells)
     return sheet
-
-
-def _text(row: Compared, name: str) -> str:
-    value = getattr(row, name)
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.3g}"
-    return str(value)

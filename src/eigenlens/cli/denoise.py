@@ -117,13 +117,12 @@ def _by_method(
 ) -> None:
     from eigenlens.data.writing import require_writable
 
-    from ._fitting import estimator_of, fit_to
+    from ._fitting import estimator_of, fit_to, require_way_back
     from ._tables import table
     from .rank import choice_of
 
     _require_room(output, json)
-    if scale == "normalize":
-        raise typer.BadParameter("--scale normalize cannot be undone. Take another.")
+    require_way_back(scale)
     if "preimage" in inspect.signature(method).parameters:
         values = {"preimage": "auto"} | values  # the way back of a kernel is not found otherwise
     estimator = estimator_of(method, values, seed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._methods import command_name
+from eigenlens._text import command_name
+
 from ._options import Json, echo_json
 
 __all__ = ["methods"]

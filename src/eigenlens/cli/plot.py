@@ -6,13 +6,13 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import typer
+
+from eigenlens._text import command_name
 
 from . import _methods
 from ._made import Family, Parameters, family, made
@@ -31,6 +31,7 @@ from ._options import (
     image_shape,
     left_out,
 )
+from ._typed import typed
 from .transform import Model
 
 __all__ = ["plot"]
@@ -64,10 +65,7 @@ class Kinds(Family):
     @classmethod
     def unknown(cls, word: str) -> str:
         """Say which kinds there are."""
-        known = list(_kinds())
-        near = get_close_matches(word.lower(), known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}."
-        return f"There is no picture {word!r}. {hint}"
+        return f"There is no picture {word!r}. {_methods.meant(word, list(_kinds()))}"
 
     @classmethod
     def make(cls, name: str) -> Any:
@@ -96,7 +94,7 @@ def _kinds() -> dict[str, Any]:
     for name in eigenlens.plot.__all__:
         display = getattr(eigenlens.plot, name)
         if inspect.isclass(display) and _maker(display) is not None:
-            found[_methods.command_name(name.removesuffix("Display"))] = display
+            found[command_name(name.removesuffix("Display"))] = display
     return found
 
 
@@ -173,7 +171,7 @@ def _plot(
     with warnings.catch_warnings():
         # columns were found by their names
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        display = draw(**given, **_typed(draw, values))
+        display = draw(**given, **typed(draw, values))
     if output is not None:
         _save(display.figure_, output)
     if json:
@@ -182,45 +180,6 @@ def _plot(
     console = Page()
     for note in (*notes, f"Wrote {output}"):
         console.say(note)
-
-
-def _typed(draw: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return options of the types that their parameters have; raise for others."""
-    hints = get_type_hints(draw)
-    typed = {}
-    for name, value in values.items():
-        kinds = get_args(hints[name]) if isinstance(hints[name], UnionType) else (hints[name],)
-        fitting = [found for kind in kinds if (found := _as(kind, value)) is not None]
-        if not fitting and not (value is None and NoneType in kinds):
-            words = " or ".join(_words(kind) for kind in kinds if kind is not NoneType)
-            option = _methods.option_name(name)
-            raise typer.BadParameter(f"{option} asks for {words}, and {value!r} was given.")
-        typed[name] = fitting[0] if fitting else None
-    return typed
-
-
-def _as(kind: Any, value: Any) -> Any:
-    """Return a value as a type of simple values, None if it is no such value."""
-    if get_origin(kind) is Literal:
-        return value if value in get_args(kind) else None
-    if get_origin(kind) is tuple:
-        numbers = value if isinstance(value, tuple) else (value,)
-        length = None if Ellipsis in get_args(kind) else len(get_args(kind))
-        right = all(isinstance(x, int) for x in numbers) and length in (None, len(numbers))
-        return numbers if right else None
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    return value if isinstance(kind, type) and isinstance(value, kind) else None
-
-
-def _words(kind: Any) -> str:
-    """Return what a type of simple values is called."""
-    if get_origin(kind) is Literal:
-        return " or ".join(get_args(kind))
-    if get_origin(kind) is tuple:
-        many = "" if Ellipsis in get_args(kind) else f"{len(get_args(kind))} "
-        return f"{many}whole numbers, such as 0,1"
-    return {int: "a whole number", float: "a number", str: "a word"}.get(kind, "yes or no")
 
 
 def _require_picture(output: str | None, json: bool) -> None:

@@ -98,12 +98,11 @@ def _separate(
     from eigenlens import RobustPCA
     from eigenlens.data.writing import require_writable
 
-    from ._fitting import estimator_of, fit_to
+    from ._fitting import estimator_of, fit_to, require_way_back
     from ._summary import steps
     from ._tables import table
 
-    if scale == "normalize":
-        raise typer.BadParameter("--scale normalize cannot be undone. Take another.")
+    require_way_back(scale)
     outputs = {"low-rank": low_rank, "sparse": sparse}
     for option, output in outputs.items():
         if output == "-":

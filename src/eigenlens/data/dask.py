@@ -79,6 +79,7 @@ class DaskBlocks(Blocks):
             parts = X.to_delayed().ravel()
         else:
             dtypes = list(X.dtypes)
+            _require_numbers(X)
             counts = (np.nan,) * X.npartitions
             parts = X.to_delayed()
         self.names = (
@@ -203,6 +204,18 @@ def _dask() -> Any:
 
 def _narrow(dtypes: Sequence[Any]) -> bool:
     return all(dtype in (np.float32, np.float16) for dtype in dtypes)
+
+
+def _require_numbers(frame: Any) -> None:
+    """Raise unless every column of a dataframe holds numbers."""
+    kinds = {str(name): kind for name, kind in frame.dtypes.items()}
+    numbers = [str(name) for name in frame._meta.select_dtypes(["number", "bool"]).columns]
+    if others := [name for name in kinds if name not in set(numbers)]:
+        shown = ", ".join(f"{name!r} ({kinds[name]})" for name in others[:5])
+        raise DataError(
+            f"The Dask dataframe has columns that are not numbers: {shown}. Drop them, for example "
+            "by X.select_dtypes('number'), or encode them."
+        )
 
 
 def _floats(block: Any, dtype: np.dtype) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +37,7 @@ class Kept:
     def __init__(self) -> None:
         self._arrays: list[NDArray | Path | None] = []
         self._nbytes = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def append(self, rows: NDArray | None) -> None:
         """Keep the rows of the next block, None if it has no rows."""
@@ -52,19 +54,24 @@ class Kept:
         """Return the file that an array was put in."""
         try:
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="eigenlens-")
-            path = Path(self._folder.name, f"{len(self._arrays)}.npy")
+                self._folder = Path(tempfile.mkdtemp(prefix="eigenlens-"))
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            path = self._folder / f"{len(self._arrays)}.npy"
             np.save(path, rows, allow_pickle=False)
         except OSError as error:
-            if self._folder is not None:
-                self._folder.cleanup()
-            reason = error.strerror or str(error)
-            raise OSError(
-                f"The rows that this fit keeps need {self._nbytes / 1e9:.2g} GB or more, and there "
-                f"is no room for them in {tempfile.gettempdir()} ({reason}). Name another folder "
-                "for temporary files by the environment variable TMPDIR, or make room there."
-            ) from None
+            raise OSError(self._no_room(error)) from None
         return path
+
+    def _no_room(self, error: OSError) -> str:
+        where = "for temporary files"
+        if self._folder is not None:
+            where = str(self._folder.parent)
+            shutil.rmtree(self._folder, ignore_errors=True)  # others may need the room
+        return (
+            f"The rows that this fit keeps take {self._nbytes / 1e9:.2g} GB or more, and there is "
+            f"no room for them in the folder {where} ({error.strerror or error}). Name another by "
+            "the environment variable TMPDIR, or make room there."
+        )
 
     def __len__(self) -> int:
         return len(self._arrays)

@@ -62,9 +62,10 @@ class GaussianSpectrum(Estimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Blocks, Dask} of shape (n_samples, n_features)
             The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
-            is taken with its names, and in blocks if it is large and the method can.
+            is taken with its names, and in blocks if it is large and the method can. A Dask array
+            or dataframe is fitted where its rows are.
         y : Ignored
             Present for the conventions of pipelines.
         sample_weight : array-like of shape (n_samples,), optional

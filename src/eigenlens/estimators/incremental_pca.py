@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -94,6 +95,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
     """
 
     in_batches_of = "PCA"
+    on_blocks: ClassVar[Mapping[str, Any]] = {}
     claims = GaussianSpectrum.claims | {"streaming", "mergeable"}
 
     _solved = attributes(Spectral) | {"n_components_", "var_"}

@@ -31,8 +31,8 @@ from ..solvers import isomap as isomap_solver
 from ..solvers.isomap import Embedding, Triangulation
 from ..solvers.kernel import Expansion, choose_solver
 from ..solvers.solution import Monitor
-from ._near import tidy
-from ._nearby import nearby
+from ._nearest import tidy
+from ._neighbourhoods import nearby
 from ._pieces import bridges, fewest_neighbours, in_brief, smallest_radius
 from .kernel_pca import TOL, KernelPCA
 

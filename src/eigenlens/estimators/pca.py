@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -139,6 +140,7 @@ class PCA(GaussianSpectrum):
     """
 
     claims = GaussianSpectrum.claims | {"missing"}
+    on_blocks: ClassVar[Mapping[str, Any]] = {}
     choose_solver = staticmethod(choose_solver)
     _remedy = (
         "Raise tol, or take svd_solver='covariance_eigh', which is exact; "

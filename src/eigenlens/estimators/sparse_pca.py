@@ -230,6 +230,7 @@ class SparsePCA(Streaming):
 
     kind = "sparse"
     claims = frozenset({"bounded", "row_order", "weights", "streaming", "mergeable"})
+    on_blocks: ClassVar[Mapping[str, Any]] = {}
 
     _solved = attributes(_Sparse) | {"n_components_"}
     excused: ClassVar[Mapping[str, str]] = {
@@ -315,10 +316,11 @@ class SparsePCA(Streaming):
 
         Parameters
         ----------
-        X : {array-like, Blocks} of shape (n_samples, n_features)
+        X : {array-like, Blocks, Dask} of shape (n_samples, n_features)
             The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
-            is taken with its names, and in blocks if it is large. With ``precomputed=True``, a
-            covariance or correlation matrix of shape (n_features, n_features).
+            is taken with its names, and in blocks if it is large; a Dask array or dataframe is
+            fitted where its rows are. With ``precomputed=True``, a covariance or correlation matrix
+            of shape (n_features, n_features).
         y : Ignored
             Present for the conventions of pipelines.
         sample_weight : array-like of shape (n_samples,), optional

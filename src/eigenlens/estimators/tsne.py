@@ -21,7 +21,7 @@ from ..ops.units import in_units
 from ..solvers.affinities import conditional, joint
 from ..solvers.embedding import Embedding, Schedule, descend, divergence, place
 from ..solvers.solution import Monitor, Solution
-from ._near import near_each_other, near_new, tidy
+from ._nearest import near_each_other, near_new, tidy
 from ._tsne_engines import ENGINES, choose_engine, forces_of, intelex
 from .pca import PCA
 

@@ -198,7 +198,7 @@ class _Rows:
             self._begin()
         except TimeoutError:
             error = "The time was used up. Raise budget, or name fewer methods."
-            return Compared(name, error=error)
+            return Compared(name, error=error, stopped="untried")
         except CrashError:
             return Compared(name, error="No process could be started beside this one.")
         seconds = (self._deadline - time.perf_counter()) / share
@@ -207,9 +207,10 @@ class _Rows:
             row: Compared = self._call(contest.fit, name, model, seconds, end=end)
         except TimeoutError:
             error = f"Not done in its {seconds:.0f} s. Raise budget, or give fewer rows."
-            return Compared(name, error=error)
+            return Compared(name, error=error, stopped="late")
         except CrashError:
-            return Compared(name, error="Its process ended: a crash, or not enough memory.")
+            error = "Its process ended: a crash, or not enough memory."
+            return Compared(name, error=error, stopped="crashed")
         except Exception as failure:  # a model that cannot be sent, for one
             return Compared(name, error=str(failure) or type(failure).__name__)
         return row if row.error else self._judged(row, end)

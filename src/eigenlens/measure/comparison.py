@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from .frames import pandas
 
@@ -46,6 +46,9 @@ class Compared:
     warnings : tuple of str
     error : str
         Why there is no answer; empty if there is.
+    stopped : {'', 'late', 'untried', 'crashed'}
+        What kept it from an answer, other than an error of its own: its share of the time was over,
+        there was none left to begin in, or its process ended. `error` has it in words.
     """
 
     method: str
@@ -67,15 +70,23 @@ class Compared:
     certificate: str = ""
     warnings: tuple[str, ...] = ()
     error: str = ""
+    stopped: Literal["", "late", "untried", "crashed"] = ""
 
     @property
     def verdict(self) -> str:
         """Whether the certificate holds, in its own words; empty if there is none."""
         return self.certificate.rpartition(": ")[2]
 
+    def text(self, name: str) -> str:
+        """Return a value as a table shows it: three digits; nothing for what is not defined."""
+        value = getattr(self, name)
+        if isinstance(value, float):
+            return "" if math.isnan(value) else f"{value + 0.0:.3g}"  # never -0
+        return str(value)
 
-COLUMNS = tuple(item.name for item in fields(Compared))
-BETTER: dict[str, Callable[[list[float]], float]] = {
+
+COLUMNS = tuple(item.name for item in fields(Compared) if item.name != "stopped")
+BETTER: dict[str, Callable[..., Any]] = {
     "reconstruction_error": min,
     "trustworthiness": max,
     "continuity": max,
@@ -112,6 +123,15 @@ class Comparison:
         known = ", ".join(row.method for row in self.rows)
         raise KeyError(f"{method} was not compared. There are: {known}.")
 
+    def best(self, name: str) -> str:
+        """Return the best value of a column as it is shown, so that ties in a table are ties.
+
+        Empty where there is none, or none is better than another.
+        """
+        texts = [text for row in self.rows if not row.error and (text := row.text(name))]
+        choose = BETTER.get(name)
+        return "" if choose is None or not texts else choose(texts, key=float)
+
     def to_pandas(self) -> Any:
         """Return a pandas frame with a row for each method."""
         return pandas().DataFrame(self._columns()).set_index("method")
@@ -133,9 +153,7 @@ class Comparison:
     def __str__(self) -> str:
         names = ["method", *self._measured()]
         table = [[_head(name) for name in [*names, "certificate"]]]
-        table += [
-            [*(_text(getattr(row, name)) for name in names), row.verdict] for row in self.rows
-        ]
+        table += [[*(row.text(name) for name in names), row.verdict] for row in self.rows]
         wide = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(line, wide, strict=True)) for line in table]
         for i, row in enumerate(self.rows, 1):
@@ -148,12 +166,12 @@ class Comparison:
         return [
             name
             for name in ("n_components", *BETTER, "sparsity", "seconds", "megabytes")
-            if any(_text(getattr(row, name)) for row in self.rows if not row.error)
+            if any(row.text(name) for row in self.rows if not row.error)
         ]
 
     def _repr_html_(self) -> str:
         names = self._measured()
-        best = {name: self._best(name) for name in names}
+        best = {name: self.best(name) for name in names}
         heads = "".join(f"<th>{_head(name)}</th>" for name in ["method", *names, "certificate"])
         rows = "".join(_html_row(row, names, best) for row in self.rows)
         said = "".join(_html_notes(row) for row in self.rows)
@@ -162,22 +180,16 @@ class Comparison:
             f"<details><summary>Why, proofs and warnings</summary><ul>{said}</ul></details>"
         )
 
-    def _best(self, name: str) -> float:
-        """Return the best value of a column, as it is shown; NaN where none is better."""
-        values = [float(_text(x)) for row in self.rows if _text(x := getattr(row, name))]
-        choose = BETTER.get(name)
-        return math.nan if choose is None or not values else choose(values)
 
-
-def _html_row(row: Compared, names: list[str], best: dict[str, float]) -> str:
+def _html_row(row: Compared, names: list[str], best: dict[str, str]) -> str:
     method = f'<td style="text-align: left">{html.escape(row.method)}</td>'
     if row.error:
         left = f'<td colspan="{len(names) + 1}" style="text-align: left">'
         return f"<tr>{method}{left}{html.escape(row.error)}</td></tr>"
     cells = ""
     for name in names:
-        text = _text(getattr(row, name))
-        mark = "b" if text and float(text) == best[name] else "span"
+        text = row.text(name)
+        mark = "b" if text and text == best[name] else "span"
         cells += f"<td><{mark}>{text}</{mark}></td>"
     return f"<tr>{method}{cells}<td>{row.verdict}</td></tr>"
 
@@ -190,9 +202,3 @@ def _html_notes(row: Compared) -> str:
 
 def _head(name: str) -> str:
     return name.removeprefix("n_").replace("_", " ")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.3g}"
-    return str(value)

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from . import limits
 from .blocks import correlations
 from .frames import column_names, component_names, pandas, row_names
-from .linear import Fit, Placed, Span, checked, require_linear
+from .linear import Fit, Placed, Span, beyond_rounding, checked, require_linear
 
 __all__ = ["Columns", "Diagnostics", "Rows", "diagnostics"]
 
@@ -241,12 +241,7 @@ def diagnostics(
 def _live(estimator: Any, scores: NDArray) -> NDArray:
     """Return which components have variance: the scores on others are rounding errors."""
     variances = getattr(estimator, "explained_variance_", None)
-    if variances is None:
-        variances = scores.var(axis=0)
-    variances = np.asarray(variances)
-    smallest = np.finfo(variances.dtype).eps * len(variances) * variances.max(initial=0.0)
-    live: NDArray = variances > smallest
-    return live
+    return beyond_rounding(scores.var(axis=0) if variances is None else np.asarray(variances))
 
 
 def _shares(values: NDArray) -> NDArray:

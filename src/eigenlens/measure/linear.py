@@ -13,7 +13,15 @@ from ..data.blocks import Blocks
 from . import limits
 from .blocks import projections
 
-__all__ = ["Fit", "Placed", "Span", "checked", "is_orthonormal", "require_linear"]
+__all__ = [
+    "Fit",
+    "Placed",
+    "Span",
+    "beyond_rounding",
+    "checked",
+    "is_orthonormal",
+    "require_linear",
+]
 
 
 def require_linear(estimator: Any) -> None:
@@ -49,6 +57,13 @@ def checked(estimator: Any, X: Any) -> Any:
         raise ValueError(
             "X has holes (NaN), and this is computed from whole rows. Give estimator.impute(X)."
         ) from None
+
+
+def beyond_rounding(variances: NDArray) -> NDArray:
+    """Return which variances of components are there, and not errors of rounding."""
+    least = np.finfo(variances.dtype).eps * len(variances) * variances.max(initial=0.0)
+    there: NDArray = variances > least
+    return there
 
 
 def is_orthonormal(components: NDArray) -> bool:

@@ -69,19 +69,19 @@ def components_of(method: Method, wanted: int, y: NDArray | None) -> tuple[int, 
     return wanted, ""
 
 
-def made(method: Method, n_components: int, random_state: Any, n_samples: int | None = None) -> Any:
-    """Return an unfitted model of a method, that is to find so many components.
+def made(method: Method, n_components: int, random_state: Any, n_samples: int) -> Any:
+    """Return an unfitted model of a method, that is to find so many components in so many rows.
 
-    Of a table of few rows, no row is asked for more neighbours than a third of them.
+    Of few rows, no row is asked for more neighbours than a third of them.
     """
     wanted = {"n_components": n_components, "random_state": random_state}
     wanted |= SETTINGS.get(method.name, {})
     kind = method.load()
     taken = inspect.signature(kind).parameters
-    if n_samples is not None:
-        most = max(1, (n_samples - 1) // 3)
-        asked = [name for name in NEIGHBOURS if name in taken and taken[name].default > most]
-        wanted |= dict.fromkeys(asked, most)
+    most = max(1, (n_samples - 1) // 3)
+    usual = {name: taken[name].default for name in NEIGHBOURS if name in taken}
+    # None is a rule of the method's own, for as many rows as there are
+    wanted |= {name: most for name, k in usual.items() if isinstance(k, int | float) and k > most}
     return kind(**{key: value for key, value in wanted.items() if key in taken})
 
 

@@ -193,27 +193,25 @@ def looking_ahead(items: Iterable[T]) -> Iterator[T]:
     """Yield the items, the next of which is fetched while the caller works on one.
 
     For what is read from a disk: reading waits, and so takes nothing from the threads that compute.
+    The thread that fetches is none of the pool, so that it may wait for the pool itself, as for
+    text that is parsed there in parallel, however many fetch at the same time.
     """
     if getattr(_worker, "busy", False):
         yield from items
         return
-    pool, iterator, end = _pool(), iter(items), object()
+    iterator, end = iter(items), object()
 
     def fetch() -> Any:
-        # what it calls in turn must not wait for the pool, whose threads may all be fetching
-        before, _worker.busy = getattr(_worker, "busy", False), True
-        try:
-            return next(iterator, end)
-        finally:
-            _worker.busy = before
+        return next(iterator, end)
 
-    fetched = pool.submit(copy_context().run, fetch)
-    try:
-        while (item := fetched.result()) is not end:
-            fetched = pool.submit(copy_context().run, fetch)
-            yield item
-    finally:  # also when the caller has seen enough
-        wait([fetched])
+    with ThreadPoolExecutor(1, thread_name_prefix="eigenlens-reader") as reader:
+        fetched = reader.submit(copy_context().run, fetch)
+        try:
+            while (item := fetched.result()) is not end:
+                fetched = reader.submit(copy_context().run, fetch)
+                yield item
+        finally:  # also when the caller has seen enough
+            wait([fetched])
 
 
 def _pool() -> ThreadPoolExecutor:

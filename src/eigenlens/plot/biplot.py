@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measure.blocks import correlations
-from ..measure.linear import checked
+from ..measure.linear import beyond_rounding, checked
 from .colours import BEYOND
 from .display import Display
 from .inputs import axis_name, chosen, last_step, names_of, scores_of
@@ -106,7 +106,8 @@ class BiplotDisplay(Display):
         model, table = last_step(estimator, X)
         scores = scores_of(model, table)
         shown = list(chosen(components, scores.shape[1], model, 2))
-        every = correlations(checked(model, table), _live(scores)[:, shown])
+        varying = np.where(beyond_rounding(scores.var(axis=0)), scores, 0.0)
+        every = correlations(checked(model, table), varying[:, shown])
         length = np.nan_to_num(np.hypot(*every.T))  # a constant column points nowhere
         order = np.argsort(-length, kind="stable")[:most]
         order = order[length[order] > 0]
@@ -153,13 +154,6 @@ class BiplotDisplay(Display):
             name = self.axes[j].partition(" (")[0]
             where.set_label_text(f"correlation with {name}", color=BEYOND, fontsize=9)
             scale.spines[side].set_visible(False)
-
-
-def _live(scores: NDArray) -> NDArray:
-    """Return the scores, with zeros for components that vary by rounding only."""
-    variances = scores.var(axis=0)
-    least = np.finfo(scores.dtype).eps * scores.shape[1] * variances.max(initial=0.0)
-    return np.where(variances > least, scores, 0.0)
 
 
 def _scale(centre: float, factor: float) -> tuple[Any, Any]:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compat import optional
-from .colours import DIVERGING
+from .colours import DIVERGING, colour_map
 from .display import label
 from .labels import settle
 
 __all__ = ["draw_cells"]
 
-NO_VALUE = "#d9dde2"
 LEAST_WIDE, LEAST_HIGH = 23.0, 10.5  # points, of a cell in which a number can be read
 MOST_NAMES = 60  # on a side: of more, only how many there are
 DARK = 0.6  # of the largest value, from which on white letters are the better ones
@@ -37,8 +35,7 @@ def draw_cells(
     Numbers are written if each cell has room for one, and `numbers` lets them. Cells are square, or
     fill the axes.
     """
-    colours = optional("matplotlib", "plot").colormaps[DIVERGING].with_extremes(bad=NO_VALUE)
-    image = ax.imshow(values, cmap=colours, vmin=-largest, vmax=largest)
+    image = ax.imshow(values, cmap=colour_map(DIVERGING), vmin=-largest, vmax=largest)
     ax.set_aspect("equal" if square else "auto")
     ax.figure.colorbar(image, ax=ax, label=meaning, fraction=0.05, pad=0.02)
     _write_names(ax.yaxis, rows, rotation=0)

@@ -17,7 +17,7 @@ from .cells import draw_cells
 from .display import Display
 from .inputs import table_of
 
-__all__ = ["CorrelationDisplay"]
+__all__ = ["CorrelationDisplay", "clustered"]
 
 MOST_NUMBERS = 12  # columns, up to which the cells hold their numbers
 MOST_TURNED = 200  # columns, up to which the order of branches is the best one
@@ -86,7 +86,7 @@ class CorrelationDisplay(Display):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of constant columns, which are shown
             R = np.asarray(correlation(A))
-        places = np.arange(len(R)) if order == "given" else _clustered(R)
+        places = np.arange(len(R)) if order == "given" else clustered(R)
         return cls(R[np.ix_(places, places)], [called[j] for j in places], places).plot(ax)
 
     def _figure_size(self) -> tuple[float, float]:
@@ -111,8 +111,8 @@ class CorrelationDisplay(Display):
         )
 
 
-def _clustered(R: NDArray) -> NDArray:
-    """Return an order in which columns that go together are beside each other."""
+def clustered(R: NDArray) -> NDArray:
+    """Return an order in which columns that go together, with either sign, are side by side."""
     d = len(R)
     if d < 3:
         return np.arange(d)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._compat import optional
 from .._text import clean, short
+from .colours import AXIS
 
 __all__ = ["Display", "Panels", "label"]
 
@@ -18,7 +19,7 @@ STYLE = {
     "font.size": 10.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": "#5b6573",
+    "axes.edgecolor": AXIS,
     "axes.titlesize": 10.5,
     "axes.titlelocation": "left",
     "grid.color": "#dde1e6",

@@ -129,21 +129,21 @@ class HistogramsDisplay(Panels):
         for panel in ax.flat[len(self.names) :]:
             panel.set_axis_off()
         if self.target is not None:
-            self._draw_legend(ax.flat[len(self.names)])
+            _draw_legend(ax.flat[len(self.names)], self.target)
 
-    def _draw_legend(self, ax: Any) -> None:
-        assert self.target is not None
-        for i, level in enumerate(self.target.levels):
-            ax.plot([], [], color=colour_of(i, level), linewidth=4, label=label(level, 18))
-        ax.legend(
-            loc="upper left",
-            title=label(self.target.name, 18),
-            title_fontsize=8,
-            fontsize=7,
-            labelspacing=0.25,
-            handlelength=1,
-            alignment="left",
-        )
+
+def _draw_legend(ax: Any, target: Target) -> None:
+    for i, level in enumerate(target.levels):
+        ax.plot([], [], color=colour_of(i, level), linewidth=4, label=label(level, 18))
+    ax.legend(
+        loc="upper left",
+        title=label(target.name, 18),
+        title_fontsize=8,
+        fontsize=7,
+        labelspacing=0.25,
+        handlelength=1,
+        alignment="left",
+    )
 
 
 def _masks(target: Target | None, n: int) -> list[NDArray]:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._compat import optional
-from .colours import DIVERGING
+from .colours import DIVERGING, NO_VALUE, colour_map
 
 __all__ = [
     "Limits",
     "arranged",
     "as_images",
     "bare",
-    "colours_of",
     "is_signed",
     "limits",
     "mean_of",
@@ -27,7 +25,6 @@ __all__ = [
 
 WIDEST = 8  # images side by side
 ROUNDING = 1e-6  # beside what is large: of a mean that was taken off, of pixels below zero
-HOLE = "#D9DDE2"  # of pixels that are not known, and of the lines between images
 
 Limits = tuple[float, float]
 
@@ -107,7 +104,7 @@ def show(
     low, high = limits(image, signed=signed) if within is None else within
     if image.ndim == 3:  # colours of matplotlib are between 0 and 1
         image = np.clip(np.nan_to_num((image - low) / (high - low), nan=0.5), 0, 1)
-    colours = colours_of(DIVERGING if signed else "gray")
+    colours = colour_map(DIVERGING if signed else "gray")
     drawn = ax.imshow(image, cmap=colours, vmin=low, vmax=high, interpolation="nearest")
     bare(ax)
     if title:
@@ -115,15 +112,10 @@ def show(
     return drawn
 
 
-def colours_of(name: str) -> Any:
-    """Return a colour map of matplotlib, with a colour for what is not known."""
-    return optional("matplotlib", "plot").colormaps[name].with_extremes(bad=HOLE)
-
-
 def bare(ax: Any) -> None:
     """Leave out ticks, and keep a thin frame."""
     ax.set(xticks=[], yticks=[])
-    ax.spines[:].set(visible=True, linewidth=0.5, color=HOLE)
+    ax.spines[:].set(visible=True, linewidth=0.5, color=NO_VALUE)
 
 
 def arranged(n: int) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from ..measure.frames import column_names
 __all__ = [
     "axis_name",
     "chosen",
+    "given_names",
     "last_step",
     "names_of",
     "scores_of",
@@ -60,6 +61,12 @@ def names_of(estimator: Any, X: Any, names: Sequence[str] | None, d: int) -> lis
     if found is None or len(found) != d:
         return [f"x{j}" for j in range(d)]
     return unique(found)
+
+
+def given_names(estimator: Any, X: Any, names: Sequence[str] | None, d: int) -> list[str]:
+    """Return the names of the `d` columns of `X` itself, before the first step of a pipeline."""
+    found = getattr(estimator, "feature_names_in_", None) if names is None else names
+    return names_of(None, X, found, d)
 
 
 def chosen(components: Sequence[int] | None, k: int, model: Any, most: int) -> tuple[int, ...]:

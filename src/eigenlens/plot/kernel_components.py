@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import DIVERGING
+from .colours import AXIS, DIVERGING
 from .display import Panels, label
 from .grid import grid_around, like, require_plane
 from .images import arranged, limits
-from .inputs import axis_name, last_step, names_of, table_of
+from .inputs import axis_name, given_names, last_step, table_of
 from .points import draw_points
 from .target import Target
 
@@ -103,7 +103,6 @@ class KernelComponentsDisplay(Panels):
         KernelComponentsDisplay
         """
         model, _ = last_step(estimator, X)
-        names = getattr(estimator, "feature_names_in_", None) if names is None else names
         points, _ = table_of(X, None)
         require_plane(points)
         across, up, grid = grid_around(points, resolution)
@@ -121,7 +120,7 @@ class KernelComponentsDisplay(Panels):
             up,
             scores[:, found].T.reshape(len(found), resolution, resolution),
             tuple(axis_name(model, j) for j in found),
-            names_of(None, X, names, 2),
+            given_names(estimator, X, names, 2),
         ).plot(ax)
 
     def _shape(self) -> tuple[int, int]:
@@ -134,7 +133,7 @@ class KernelComponentsDisplay(Panels):
             low, high = limits(scores, signed=True)
             levels = np.linspace(low, high, LEVELS + 1)
             panel.contourf(self.across, self.up, scores, levels, cmap=DIVERGING, alpha=0.5)
-            lines = {"colors": "#5b6573", "linewidths": 0.5, "linestyles": "solid"}
+            lines = {"colors": AXIS, "linewidths": 0.5, "linestyles": "solid"}
             panel.contour(self.across, self.up, scores, levels, **lines)
             draw_points(panel, self.points, self.target, key=panel is last)
             panel.set(xlabel=label(self.names[0]), ylabel=label(self.names[1]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import draw_cells
-from .colours import ACCENT, BEYOND
+from .colours import ACCENT, AXIS, BEYOND
 from .display import Panels, label
 from .inputs import axis_name, chosen, last_step, names_of, weights_of
 
@@ -156,7 +156,7 @@ class LoadingsDisplay(Panels):
         weights, places = self.weights[i, columns], np.arange(len(columns))
         colours = [ACCENT if weight > 0 else BEYOND for weight in weights]
         ax.barh(places, weights, color=colours, height=0.72)
-        ax.axvline(0, color="#5b6573", linewidth=0.8)
+        ax.axvline(0, color=AXIS, linewidth=0.8)
         ax.set_yticks(places, [label(self.names[j]) for j in columns], fontsize=8)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(max(len(columns), 1) - 0.4, -0.6)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..measure.diagnostics import diagnostics
 from ..measure.frames import row_names
 from ..measure.outlier_map import KINDS, outlier_map
-from .colours import CLASSES, MARKERS, QUIET
+from .colours import AXIS, CLASSES, MARKERS, QUIET
 from .display import Display
 from .inputs import last_step
 from .labels import name_beside
@@ -147,4 +147,4 @@ class OutlierMapDisplay(Display):
         getattr(ax, f"set_{side}label")(WORDS[self.kind][j])
         line = ax.axvline if side == "x" else ax.axhline
         if np.isfinite(cutoff):
-            line(cutoff, color="#5b6573", linewidth=0.9, linestyle="--")
+            line(cutoff, color=AXIS, linewidth=0.9, linestyle="--")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._compat import optional
 from ..measure.linear import checked, require_linear
-from .colours import BEYOND, QUIET
+from .colours import AXIS, BEYOND, QUIET
 from .display import Display, label
 from .inputs import last_step, names_of
 from .points import draw_points, make_box
@@ -125,7 +125,7 @@ class PlaneDisplay(Display):
         sides = np.stack([self.points, self.feet], axis=1)
         ax.add_collection3d(art.Line3DCollection(sides, colors=BEYOND, linewidths=1.0, alpha=0.9))
         plane = art.Poly3DCollection([self.corners()], facecolor=QUIET, alpha=0.35)
-        plane.set_edgecolor("#5b6573")
+        plane.set_edgecolor(AXIS)
         ax.add_collection3d(plane)
         draw_points(ax, self.points, self.target)
         # of one scale, so that angles look right

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .colours import ACCENT, BEYOND, QUIET
 from .display import Panels, label
 from .images import limits, shape_of, show
-from .inputs import last_step, names_of, some_rows, table_of
+from .inputs import given_names, last_step, some_rows, table_of
 
 __all__ = ["ReconstructionDisplay"]
 
@@ -113,8 +113,7 @@ class ReconstructionDisplay(Panels):
                 parts = [(part - table.mean(axis=0)) / deviation for part in parts]
                 unit = "deviations"
         before, after, *clean = parts
-        names = getattr(estimator, "feature_names_in_", None) if names is None else names
-        columns = names_of(None, X, names, table.shape[1])
+        columns = given_names(estimator, X, names, table.shape[1])
         return cls(before, after, clean[0] if clean else None, rows, shape, columns, unit).plot(ax)
 
     def _shape(self) -> tuple[int, int]:

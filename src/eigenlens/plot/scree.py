@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .colours import ACCENT, BEYOND, QUIET
+from .colours import ACCENT, AXIS, BEYOND, QUIET
 from .display import Display, label
 from .inputs import last_step
 
@@ -95,7 +95,7 @@ class ScreeDisplay(Display):
         for rule, k in self.rules.items():
             places.setdefault(min(k, n), []).append(label(rule))
         for row, (k, names) in enumerate(sorted(places.items())):
-            ax.axvline(k + 0.5, color="#5b6573", linewidth=0.8, linestyle="--")
+            ax.axvline(k + 0.5, color=AXIS, linewidth=0.8, linestyle="--")
             ax.annotate(
                 f" {', '.join(names)}: {k}",
                 (k + 0.5, TOP - APART * row),

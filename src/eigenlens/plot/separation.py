@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._text import percent
-from .colours import DIVERGING, SEQUENTIAL
+from .colours import DIVERGING, SEQUENTIAL, colour_map
 from .display import Panels
-from .images import Limits, colours_of, limits, shape_of, show
+from .images import Limits, limits, shape_of, show
 from .inputs import last_step, some_rows, table_of
 
 __all__ = ["SeparationDisplay"]
@@ -48,8 +48,6 @@ class SeparationDisplay(Panels):
     >>> display.rank, round(display.share, 2)
     (2, 0.05)
     """
-
-    panel = (3.0, 3.2)
 
     table: NDArray
     low_rank: NDArray
@@ -159,7 +157,7 @@ def _heat(ax: Any, part: NDArray, within: Limits, *, signed: bool) -> Any:
     n, d = part.shape
     drawn = ax.imshow(
         part[:: steps[0], :: steps[1]],
-        cmap=colours_of(DIVERGING if signed else SEQUENTIAL),
+        cmap=colour_map(DIVERGING if signed else SEQUENTIAL),
         vmin=within[0],
         vmax=within[1],
         aspect="auto",

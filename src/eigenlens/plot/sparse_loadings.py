@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measure.align import align
-from .colours import ACCENT, QUIET
+from .colours import ACCENT, AXIS, QUIET
 from .display import Panels, label
 from .inputs import chosen, last_step, names_of, weights_of
+from .points import beside_axes
 
 __all__ = ["SparseLoadingsDisplay"]
 
@@ -123,7 +124,7 @@ class SparseLoadingsDisplay(Panels):
             thin = panel.barh(places, self.sparse[i, self.columns], height=0.44, color=ACCENT)
             wide.set_label("dense")
             thin.set_label("sparse")
-            panel.axvline(0, color="#5b6573", linewidth=0.8)
+            panel.axvline(0, color=AXIS, linewidth=0.8)
             panel.set(xlim=(-largest, largest), ylim=(len(places) - 0.4, -0.6), xlabel="weight")
             nonzero = np.count_nonzero(self.sparse[i])
             panel.set_title(
@@ -133,8 +134,7 @@ class SparseLoadingsDisplay(Panels):
             panel.tick_params(axis="y", length=0)
         names = [label(self.names[j]) for j in self.columns]
         ax.flat[0].set_yticks(places, names, fontsize=8)
-        last = ax.flat[-1]
-        last.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0)
+        beside_axes(ax.flat[-1])
 
 
 def _matched(V: NDArray, W: NDArray) -> dict[int, NDArray]:

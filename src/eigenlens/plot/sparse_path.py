@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measure.sparse_path import SparsePath
-from .colours import ACCENT
+from .colours import ACCENT, AXIS
 from .display import Display
 
 __all__ = ["SparsePathDisplay"]
@@ -90,7 +90,7 @@ class SparsePathDisplay(Display):
         top = float(self.ratio.max()) if self.dense is None else self.dense
         ax.set_ylim(0, 112 * top or 1.0)
         if self.dense is not None:
-            ax.axhline(100 * self.dense, color="#5b6573", linewidth=0.9, linestyle="--")
+            ax.axhline(100 * self.dense, color=AXIS, linewidth=0.9, linestyle="--")
             ax.annotate(
                 f"dense: {100 * self.dense:.1f} % with {self.n_loadings} loadings",
                 (0.01, 100 * self.dense),

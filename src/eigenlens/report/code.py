@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
@@ -47,8 +46,8 @@ class Code:
             lines += self._fit(one)
         return self._text(lines, [one.fit for one in fitted])
 
-    def method(self, one: Fitted, model: Any = None) -> str:
-        """Return the lines of one method; of one that was not fitted, its unfitted `model`."""
+    def method(self, one: Fitted) -> str:
+        """Return the lines of one method, whether it was fitted or left out."""
         lines = self._pca() if one.fit.filled else [self._scaled()]
         if one.fit.filled:
             lines.append("filled = pca.impute(Z)")

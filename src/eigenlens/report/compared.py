@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from ..measure.compare import HELD_OUT, LEAST_ROWS, compare
 from ..measure.comparison import BETTER, Compared, Comparison
 from .plain import plain
 
-__all__ = ["CRASHED", "LATE", "ROWS", "UNTRIED", "compared", "comparison_section"]
+__all__ = ["ROWS", "compared", "comparison_section"]
 
 ROWS = 1000  # that methods are compared on
 AGAIN = 0.25  # of the time, if so much is left for those that were late
-LATE, UNTRIED, CRASHED = "Not done in", "The time was used up", "Its process ended"
-"""How the errors begin of methods that were not done."""
 COST = ("linear", "supervised", "sparse", "parts", "kernel", "robust", "manifold")
 """Kinds from the cheap to the dear. What a method does not use of its time is for those after."""
 ABOUT = {
@@ -64,7 +61,7 @@ def compared(
     order = sorted(names, key=lambda name: COST.index(kinds[name]))
     found = compare(X, order, n_components, y, budget=budget, **options)
     done, seconds = {row.method: row for row in found.rows}, found.seconds
-    late = [name for name in names if done[name].error.startswith(LATE)]
+    late = [name for name in names if done[name].stopped == "late"]
     if late and budget - seconds > AGAIN * budget:
         again = compare(X, late, n_components, y, budget=budget - seconds, **options)
         done |= {row.method: row for row in again.rows}
@@ -77,8 +74,8 @@ def comparison_section(found: Comparison | None, n: int) -> dict[str, Any] | Non
     if found is None:
         return None
     fitted = [row for row in found.rows if not row.error]
-    keys = [key for key in ABOUT if any(_known(getattr(row, key)) for row in fitted)]
-    best = {key: _best(key, fitted) for key in keys}
+    keys = [key for key in ABOUT if any(row.text(key) for row in fitted)]
+    best = {key: found.best(key) for key in keys}
     used = min(n, ROWS)
     return {
         "columns": [
@@ -93,35 +90,18 @@ def comparison_section(found: Comparison | None, n: int) -> dict[str, Any] | Non
 
 
 def _row(row: Compared, keys: list[str], best: dict[str, str]) -> dict[str, Any]:
-    values = {key: plain(getattr(row, key)) for key in keys}
+    values = {key: None if row.error else plain(getattr(row, key)) for key in keys}
     return {
         "method": row.method,
         "origin": row.origin,
-        "values": dict.fromkeys(keys) if row.error else values,
-        "best": [
-            key for key in keys if not row.error and best[key] and _shown(values[key]) == best[key]
-        ],
+        "values": values,
+        "best": [key for key in keys if values[key] is not None and row.text(key) == best[key]],
         "certificate": row.certificate,
         "verdict": row.verdict,
         "why": row.why,
         "warnings": list(row.warnings),
         "error": row.error,
     }
-
-
-def _known(value: float) -> bool:
-    return not math.isnan(value)
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _best(key: str, rows: list[Compared]) -> str:
-    """Return the best value as it is shown, so that ties on the page are ties."""
-    values = [getattr(row, key) for row in rows if _known(getattr(row, key))]
-    choose = BETTER.get(key)
-    return "" if choose is None or not values else _shown(choose(values))
 
 
 def _better(key: str) -> str | None:

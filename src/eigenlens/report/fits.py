@@ -166,7 +166,7 @@ def model_of(method: Method, fits: Fits, target: NDArray | None, random_state: A
         wanted = PLANE
     elif method.kind == "kernel":
         wanted = min(max(wanted, CURVED), len(fits.Z) - 1)
-    return made(method, components_of(method, wanted, target)[0], random_state)
+    return made(method, components_of(method, wanted, target)[0], random_state, len(fits.Z))
 
 
 def fit_other(

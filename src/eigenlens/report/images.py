@@ -59,34 +59,30 @@ class Images:
 
     def of_pca(self, table: Table, fits: Fits) -> dict[str, Any]:
         """Return the mean, the components of PCA, and rows before and after it."""
-        model, rows = fits.pca.model, self.examples(table)
+        model, rows = fits.pca.model, _examples(table)
         back = model.inverse_transform(model.transform(fits.filled[rows]))
         return {
             "mean": self._small(_mean(table.values)),
-            "components": self.weights(model.components_),
-            "rows": self.before_and_after(table, fits, rows, fits.back(back, rows)),
+            "components": self._weights(model.components_),
+            "rows": self._before_and_after(table, rows, fits.back(back, rows)),
         }
 
-    def of_method(
-        self, one: Fitted, table: Table, fits: Fits, weights: NDArray | None
-    ) -> dict[str, Any]:
+    def of_method(self, one: Fitted, table: Table, fits: Fits, weights: NDArray) -> dict[str, Any]:
         """Return the components of a method, and rows before and after it, if it can go back."""
-        found: dict[str, Any] = {} if weights is None else {"components": self.weights(weights)}
-        model, rows = one.fit.model, self.examples(table)
+        found: dict[str, Any] = {"components": self._weights(weights)}
+        model, rows = one.fit.model, _examples(table)
         if hasattr(model, "low_rank_"):
             low = np.asarray(model.low_rank_)[rows]
             whole = fits.back(low, rows)
-            found["rows"] = self.before_and_after(table, fits, rows, whole)
+            found["rows"] = self._before_and_after(table, rows, whole)
             for shown, far in zip(found["rows"], fits.X[rows] - whole, strict=True):
                 shown["sparse"] = self._wide(np.nan_to_num(far))
-        elif one.unscaled and weights is not None:
+        elif one.unscaled:
             back = np.asarray(one.fit.scores)[rows] @ weights
-            found["rows"] = self.before_and_after(table, fits, rows, back)
+            found["rows"] = self._before_and_after(table, rows, back)
         return found
 
-    def before_and_after(
-        self, table: Table, fits: Fits, rows: NDArray, back: NDArray
-    ) -> list[dict[str, Any]]:
+    def _before_and_after(self, table: Table, rows: NDArray, back: NDArray) -> list[dict[str, Any]]:
         """Return rows as they are, and as `back` has them, in the units of the table."""
         after = np.tile(_mean(table.values), (len(rows), 1))
         after[:, self.usable] = back
@@ -95,20 +91,13 @@ class Images:
             for i, one in zip(rows, map(self._small, after), strict=True)
         ]
 
-    def examples(self, table: Table) -> NDArray:
-        """Return rows to show: the first of each class, or from the whole table."""
-        classes = table.classes
-        if classes is not None:
-            return np.sort(np.unique(classes, return_index=True)[1])[:EXAMPLES]
-        return np.unique(np.linspace(0, len(table.values) - 1, EXAMPLES).astype(int))
-
     def _wide(self, part: NDArray) -> list[float | None]:
         """Return an image of the pixels that vary, others 0."""
         whole = np.zeros(int(np.prod(self.shape)))
         whole[self.usable] = part
         return self._small(whole)
 
-    def weights(self, components: NDArray) -> list[list[float | None]]:
+    def _weights(self, components: NDArray) -> list[list[float | None]]:
         """Return components as images, with zeros for pixels that do not vary."""
         return [self._wide(row) for row in components[:MOST]]
 
@@ -121,6 +110,14 @@ class Images:
             many = np.diff([*edges, image.shape[axis]])
             image = sums / np.expand_dims(many, [a for a in range(3) if a != axis])
         return rounded(image.ravel(), DIGITS)
+
+
+def _examples(table: Table) -> NDArray:
+    """Return rows to show: the first of each class, or from the whole table."""
+    classes = table.classes
+    if classes is not None:
+        return np.sort(np.unique(classes, return_index=True)[1])[:EXAMPLES]
+    return np.unique(np.linspace(0, len(table.values) - 1, EXAMPLES).astype(int))
 
 
 def _mean(X: NDArray) -> NDArray:

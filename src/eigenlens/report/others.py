@@ -12,10 +12,10 @@ from sklearn.utils import get_tags
 
 from .._register import Method
 from .._text import count, listed
-from ..measure.comparison import Comparison
+from ..measure.comparison import Compared, Comparison
 from ..measure.trial import Fit
 from .clock import Clock
-from .compared import CRASHED, LATE, ROWS, UNTRIED
+from .compared import ROWS
 from .fits import PAIRS, Fits, Fitted, fit_other, model_of
 
 __all__ = ["LeftOut", "fit_others", "without_parts"]
@@ -100,12 +100,14 @@ def fit_others(
     return [fitted[name] for name in chosen if name in fitted], left_out
 
 
-def _too_slow(method: Method, row: Any, n: int, fits: Fits, clock: Clock, share: float) -> str:
+def _too_slow(
+    method: Method, row: Compared | None, n: int, fits: Fits, clock: Clock, share: float
+) -> str:
     """Return why there is no time for a fit to `n` rows; nothing if there is."""
     if clock.left <= 0:
         return f"The {clock.budget:g} s of the report were used up."
-    untried = row is not None and row.error.startswith(UNTRIED) and fits.Z.size > SMALL
-    if untried or (row is not None and row.error.startswith((LATE, CRASHED))):
+    given_up = ("late", "crashed", "untried") if fits.Z.size > SMALL else ("late", "crashed")
+    if row is not None and row.stopped in given_up:
         return f"In the comparison, on {min(ROWS, len(fits.Z))} rows: {row.error}"
     needed = _seconds(method, row, n)
     if needed <= share * clock.left:
@@ -116,7 +118,7 @@ def _too_slow(method: Method, row: Any, n: int, fits: Fits, clock: Clock, share:
     )
 
 
-def _seconds(method: Method, row: Any, n: int) -> float:
+def _seconds(method: Method, row: Compared | None, n: int) -> float:
     """Return about how long a fit to `n` rows takes; 0 where that is not known."""
     if row is None or row.error:
         return 0.0

@@ -8,7 +8,7 @@ from typing import Any
 from .._compat import optional
 from .._register import KINDS
 from .._text import count, grouped, percent, short
-from .figures import BARS, DARK_OF, PALETTES, about, figures, pictures
+from .figures import BARS, DARK_OF, PALETTES, about, colourings, figures, pictures
 
 __all__ = ["fragment", "require", "whole"]
 
@@ -79,7 +79,7 @@ def _context(data: dict[str, Any]) -> dict[str, Any]:
     return data | {
         "figures": drawn,
         "about": about(data["rows"]),
-        "colours": _colours(data["rows"]),
+        "colours": [one["name"] for one in colourings(data["rows"])],
         "pictures": pictures(data),
         "palettes": PALETTES,
         "dark_of": DARK_OF,
@@ -129,12 +129,6 @@ def _groups(
         )
         for kind in order
     ]
-
-
-def _colours(rows: dict[str, Any]) -> list[str]:
-    """Return the names of the ways to colour the rows, as `about` has them but not escaped."""
-    found = rows.get("colours") or ([rows["target"]] if rows["target"] is not None else [])
-    return [*(one["name"] for one in found), "one colour"]
 
 
 def by_column(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["plain", "rounded"]
 
+Numbers = ArrayLike | Sequence[float | None]
 
-def plain(values: ArrayLike) -> Any:
+
+def plain(values: Numbers) -> Any:
     """Return floats in lists, as JSON has them; None for what is not finite."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim == 0:
@@ -25,6 +28,6 @@ def _plain_row(values: NDArray) -> list[float | None]:
     return [float(value) if ok else None for value, ok in zip(values, finite, strict=True)]
 
 
-def rounded(values: ArrayLike, digits: int = 4) -> list[float | None]:
+def rounded(values: Numbers, digits: int = 5) -> list[float | None]:
     """Return what a picture needs of a row of numbers."""
     return [None if x is None else float(f"{x:.{digits}g}") for x in plain(values)]

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
-from scipy.spatial.distance import squareform
 
 from ..measure.covariance import correlation
+from ..plot.correlation import clustered
 from .plain import plain
 
 __all__ = ["biplot_section", "correlation_section", "related"]
@@ -38,21 +37,13 @@ def correlation_section(
     chosen = np.sort(np.argsort(-np.nan_to_num(weight), kind="stable")[:MOST])
     part = related(X[:, chosen], MOST) if R is None else R[np.ix_(chosen, chosen)]
     part = np.clip(np.asarray(part), -1.0, 1.0)
-    order = _order(part)
+    order = clustered(part)
     return {
         "names": [names[chosen[j]] for j in order],
         "matrix": [[round(float(r), 3) for r in row] for row in part[np.ix_(order, order)]],
         "more": len(names) - len(order),
         "pairs": [] if R is None else _pairs(R, names),
     }
-
-
-def _order(R: NDArray) -> NDArray:
-    """Return an order in which columns that say much the same, or the opposite, are near."""
-    if len(R) < 3:
-        return np.arange(len(R))
-    distance = squareform(1 - np.abs(R), checks=False)
-    return np.asarray(leaves_list(optimal_leaf_ordering(linkage(distance, "average"), distance)))
 
 
 def _pairs(R: NDArray, names: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,19 +67,18 @@ def _colours(table: Table, drawn: NDArray, columns: NDArray) -> list[dict[str, A
     found = [] if table.target is None else [table.target]
     few = [text for text in table.texts if text.values and 2 <= len(text.levels) <= LEVELS]
     found += [
-        _named(text.name, np.array([value or None for value in text.values or ()], dtype=object))
+        _target_of(text.name, np.array([x or None for x in text.values or ()], dtype=object))
         for text in few
     ]
-    found += [_named(table.names[j], table.values[:, j]) for j in columns[:COLOURS].tolist()]
+    found += [_target_of(table.names[j], table.values[:, j]) for j in columns[:COLOURS].tolist()]
     return [_colour(one.take(drawn)) for one in found[:COLOURS]]
 
 
-def _named(name: str, values: NDArray) -> Target:
-    found = Target.of(values, len(values))
-    return Target(name, found.numbers, found.classes, found.levels)
+def _target_of(name: str, values: NDArray) -> Target:
+    return replace(Target.of(values, len(values)), name=name)
 
 
 def _colour(one: Target) -> dict[str, Any]:
     if one.numbers is not None:
-        return {"name": one.name, "numbers": rounded(one.numbers, 5)}
+        return {"name": one.name, "numbers": rounded(one.numbers)}
     return {"name": one.name, "classes": list(one.classes), "levels": list(one.levels)}

@@ -140,10 +140,9 @@ def components_section(fits: Fits) -> dict[str, Any]:
     """Return how many components there are and why: the spectrum and the rule's evidence."""
     model = fits.pca.model
     shares = np.asarray(model.explained_variance_ratio_)
-    holes = fits.filled is not fits.Z
     # PCA of a table with holes finds no more variances than it is asked for
-    whole = PCA().fit(fits.filled) if holes else model
-    rank = min(len(fits.Z) - 1, fits.Z.shape[1])
+    whole = PCA().fit(fits.filled) if fits.holes else model
+    rank, rules = min(len(fits.Z) - 1, fits.Z.shape[1]), _rules(fits.choice)
     return {
         "kept": fits.kept,
         "shown": len(shares),
@@ -151,9 +150,9 @@ def components_section(fits: Fits) -> dict[str, Any]:
         "carried": plain(shares[: fits.kept].sum()),
         "shares": plain(shares),
         "spectrum": plain((whole.spectrum_ / whole.total_variance_)[:rank]),
-        "spectrum_of_filled": holes,
-        "rules": _rules(fits.choice),
-        "sentences": _why(fits, shares, rank),
+        "spectrum_of_filled": fits.holes,
+        "rules": rules,
+        "sentences": _why(fits.kept, rules, shares, rank),
         "certificate": str(model.certificate_),
         "warnings": list(fits.pca.warnings),
     }
@@ -176,8 +175,8 @@ def _rules(choice: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _why(fits: Fits, shares: NDArray, rank: int) -> list[str]:
-    kept, rules = fits.kept, _rules(fits.choice)
+def _why(kept: int, rules: list[dict[str, Any]], shares: NDArray, rank: int) -> list[str]:
+    """Return what the number of components rests on, in words."""
     if rank == 1:
         return ["There is one component: nothing can be told from noise by it."]
     together = percent(float(shares[:kept].sum()))

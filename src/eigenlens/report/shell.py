@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import inspect
 import io
-import re
 import shlex
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._text import command_name, option_name
 from .fits import Fits, Fitted
 from .quality import Quality
 from .table import Table
@@ -46,7 +46,7 @@ class Shell:
         """Return the line that fits a method; None if the table has holes and it takes none."""
         if one.fit.filled:
             return None
-        name = _command(one.fit.name)
+        name = command_name(one.fit.name)
         # columns from 0 to 1 stand for such as are raised above zero
         scale = "none" if one.unscaled else "minmax" if one.fit.raised else self.scale
         return f"{self._fit(one.fit.model, name, scale)} -o {name}.skops"
@@ -71,7 +71,7 @@ class Shell:
 
     def comparison(self, names: list[str], k: int) -> str:
         """Return the line of the comparison."""
-        methods = ",".join(map(_command, names))
+        methods = ",".join(map(command_name, names))
         parts = ["eigenlens compare", self._data, "--methods", methods, f"--n-components {k}"]
         parts += ["--scale", self.scale, *self._drop(), *self._target(True)]
         seed = self.fits.pca.model.random_state
@@ -99,11 +99,6 @@ class Shell:
         return ["--target", shlex.quote(target.name)] if wanted and target is not None else []
 
 
-def _command(name: str) -> str:
-    """Return the name of a class as a command."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-
-
 def _options(model: Any) -> list[str]:
     """Return the parameters of a model that are not the defaults, as options."""
     found = []
@@ -112,9 +107,9 @@ def _options(model: Any) -> list[str]:
         if name == "random_state":
             found += [] if value is None else [f"--seed {value}"]
         elif isinstance(value, bool) and value != parameter.default:
-            found.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
+            found.append(option_name(name if value else f"no_{name}"))
         elif value is not parameter.default and value != parameter.default:
-            found.append(f"--{name.replace('_', '-')} {shlex.quote(str(value))}")
+            found.append(f"{option_name(name)} {shlex.quote(str(value))}")
     return found
 
 

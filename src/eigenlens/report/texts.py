@@ -93,8 +93,9 @@ def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:
     base: Blocks = blocks
     while isinstance(base, Mapped):
         base = base.base
-    read = list(kinds)[:READ] if isinstance(base, ArrowBlocks) else []
-    found = _read(base.source, read, numbers) if isinstance(base, ArrowBlocks) and read else {}
+    found = {}
+    if kinds and isinstance(base, ArrowBlocks):
+        found = _read(base.source, list(kinds)[:READ], numbers)
     return [
         of_arrow(clean(name), found[name], kind) if name in found else Text(clean(name), kind, None)
         for name, kind in kinds.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from ..cli._fitting import fit_to
 from ..cli._methods import options
 from ..cli._summary import show, summary
 from ..data.blocks import WHOLE_BYTES, ArrayBlocks
+from ..data.dask import DaskBlocks
 from ..persist import load, save
 from ..report.contents import section_of
 from ..report.report import Report
@@ -30,15 +32,49 @@ def check_blocks(estimator: Any, shape: Shape) -> None:
     """Fitted to a table in blocks, small or large, a model is that of the array, with its names."""
     X = easy(estimator, shape)
     names = [f"column {j}" for j in range(shape[1])]
-    scores = ready(estimator).fit(X).transform(X)
+    params = type(estimator).on_blocks or {}
+    scores = ready(estimator, **params).fit(X).transform(X)
     for size in (X.nbytes, WHOLE_BYTES + 1):
         table = ArrayBlocks(X, names)
         table.nbytes, table._rows = size, max(1, len(X) // 7)
-        model = ready(estimator).fit(table)
+        model = ready(estimator, **params).fit(table)
         require(list(model.feature_names_in_) == names, "the names of the columns were lost")
         assert_close(scores, model.transform(table), 1e-9, "scores of a table in blocks")
         turned = ArrayBlocks(X[:, ::-1], names[::-1])
         assert_close(scores, model.transform(turned), 1e-9, "scores of columns in another order")
+
+
+@layer1
+def check_dask(estimator: Any, shape: Shape) -> None:
+    """Fitted to a Dask array, a model is that of the array, or it says why that cannot be.
+
+    What it says of rows, it says lazily, chunk by chunk.
+    """
+    if not find_spec("dask"):
+        return
+    dask, da = import_module("dask"), import_module("dask.array")
+    X = easy(estimator, shape)
+    n, params = len(X), type(estimator).on_blocks or {}
+    model, dense = ready(estimator, **params), ready(estimator, **params).fit(X)
+    D = da.from_array(X, chunks=((1, n // 3, n - 1 - n // 3), shape[1]))
+    with dask.config.set(scheduler="synchronous"):
+        if model._fits_blocks(DaskBlocks(D)):
+            model.fit(D)
+        else:
+            _require_refusal(model, D)
+            model = dense
+        scores = model.transform(D)
+        require(isinstance(scores, da.Array), "what it says of Dask rows is not lazy")
+        assert_close(dense.transform(X), scores.compute(), 1e-9, "scores of a Dask array")
+
+
+def _require_refusal(model: Any, D: Any) -> None:
+    try:
+        model.fit(D)
+    except ValueError as error:
+        require("in one place" in str(error), f"it does not say what is wrong: {error}")
+    else:
+        require(False, "it took a Dask array, of which it does not say how")
 
 
 @layer1

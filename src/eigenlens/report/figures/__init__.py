@@ -15,10 +15,10 @@ from .base import Figure
 from .heatmap import heatmap
 from .images import pictures
 from .palette import DARK_OF, PALETTES
-from .scatter import about, distances, scatter
+from .scatter import about, colourings, distances, scatter
 from .scree import BARS, history, scree
 
-__all__ = ["BARS", "DARK_OF", "PALETTES", "about", "figures", "pictures"]
+__all__ = ["BARS", "DARK_OF", "PALETTES", "about", "colourings", "figures", "pictures"]
 
 
 def figures(data: dict[str, Any]) -> dict[str, Figure]:

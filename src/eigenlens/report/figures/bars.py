@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...plot.colours import ACCENT
-from .base import Figure, escaped, layout, rounded, select
+from ..plain import rounded
+from .base import Figure, escaped, layout, select
 
 __all__ = ["bars"]
 

@@ -10,7 +10,7 @@ from ..._text import short
 from ...plot.colours import QUIET
 from .palette import GRID, PAPER, RULE, TEXT
 
-__all__ = ["Column", "Figure", "axis", "escaped", "layout", "rounded", "rule", "select"]
+__all__ = ["Column", "Figure", "axis", "escaped", "layout", "rule", "select"]
 
 Figure = dict[str, Any]
 Column = Sequence[float | None]
@@ -65,8 +65,3 @@ def escaped(text: str, length: int = 40) -> str:
     """Return text that plotly shows letter by letter: it would take tags in it for tags."""
     # not quotes: plotly does not turn their entities back
     return html.escape(short(text, length), quote=False)
-
-
-def rounded(values: Column) -> list[float | None]:
-    """Return what a picture needs of the numbers: five digits."""
-    return [None if value is None else float(f"{value:.5g}") for value in values]

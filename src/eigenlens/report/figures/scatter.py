@@ -11,10 +11,11 @@ from typing import Any
 
 from ..._text import percent
 from ...plot.colours import ACCENT, BEYOND, CLASSES, QUIET
-from .base import Column, Figure, escaped, layout, rounded, rule, select
+from ..plain import rounded
+from .base import Column, Figure, escaped, layout, rule, select
 from .palette import RULE, SYMBOLS
 
-__all__ = ["about", "distances", "scatter"]
+__all__ = ["about", "colourings", "distances", "scatter"]
 
 IN_ORDER = "row, in the order of the table"
 PLACE = "%{customdata}<br>%{xaxis.title.text}: %{x:.3g}<br>%{yaxis.title.text}: %{y:.3g}"
@@ -24,15 +25,11 @@ OPAQUE = 0.65
 def about(rows: dict[str, Any]) -> dict[str, Any]:
     """Return what is known of the rows, and the ways to colour them."""
     many = len(rows["names"])
-    found = rows.get("colours")
-    if not found:
-        found = [rows["target"]] if rows["target"] is not None else []
-    colours = [_colour(one) for one in found] + [{"name": "one colour"}]
     return {
         "names": [escaped(name) for name in rows["names"]],
         "columns": [escaped(name, 28) for name in rows.get("columns", [])],
         "values": [[escaped(value, 28) for value in row] for row in rows.get("values", [])],
-        "colours": colours,
+        "colours": [_colour(one) for one in colourings(rows)],
         "size": 5 if many > 1000 else 6 if many > 300 else 7,
         "opacity": OPAQUE,
         "classes": [*CLASSES],
@@ -42,11 +39,19 @@ def about(rows: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def colourings(rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the ways to colour the rows, as the report has them; in the end, by nothing."""
+    found = rows.get("colours") or ([] if rows["target"] is None else [rows["target"]])
+    return [*found, {"name": "one colour"}]
+
+
 def _colour(given: dict[str, Any]) -> dict[str, Any]:
     """Return a way to colour the rows: by a number, or by the place of a class among the levels."""
     name = escaped(given["name"])
     if given.get("numbers") is not None:
         return {"name": name, "numbers": rounded(given["numbers"])}
+    if "levels" not in given:
+        return {"name": name}
     place = {level: i for i, level in enumerate(given["levels"])}
     return {
         "name": name,
@@ -86,8 +91,8 @@ def scatter(
         ],
         "arrow": {"color": RULE},
         "selects": [
-            *(_axis_of("across", "x", labels, 0) if len(labels) > 2 else []),
-            *(_axis_of("upwards", "y", labels, 1) if len(labels) > 2 else []),
+            *_axis_of("across", "x", labels, 0),
+            *_axis_of("upwards", "y", labels, 1),
         ],
     }
 
@@ -97,7 +102,7 @@ def _axis_of(what: str, axis: str, labels: list[str], chosen: int) -> list[dict[
         {"label": label, "columns": {axis: j}, "layout": {f"{axis}axis.title.text": label}}
         for j, label in enumerate(labels)
     ]
-    return select(what, chosen, options)
+    return select(what, chosen, options) if len(labels) > 2 else []
 
 
 def distances(found: dict[str, Any]) -> Figure:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...plot.colours import ACCENT, BEYOND, QUIET
-from .base import Column, Figure, axis, layout, rounded, rule
+from ..plain import rounded
+from .base import Column, Figure, axis, layout, rule
 from .palette import SUM
 
 __all__ = ["BARS", "history", "scree"]

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from ...data.blocks import ArrayBlocks
+from ...data.dask import DaskBlocks
 from ...estimators.pca import PCA
 from .register import faulty
 
@@ -25,6 +26,15 @@ class SeesOneBlock(PCA):
 
     def _solve_blocks(self, X: Any, rng: Any) -> Any:
         return super()._solve_blocks(ArrayBlocks(next(iter(X))), rng)
+
+
+@faulty("dask")
+class SeesOneChunk(PCA):
+    """Takes the last chunk for all of a Dask array."""
+
+    def _solve_blocks(self, X: Any, rng: Any) -> Any:
+        spread = isinstance(X, DaskBlocks)
+        return super()._solve_blocks(ArrayBlocks([*X][-1]) if spread else X, rng)
 
 
 @faulty("command_line")

@@ -1,4 +1,4 @@
-"""Neighbours by scikit-learn's search, with lengths that are right to the last digit."""
+"""Neighbourhoods by scikit-learn's search, with lengths that are right to the last digit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from ..ops.distances import Dense, Sparse
 
-__all__ = ["Nearby", "exact", "nearby"]
+__all__ = ["Nearby", "nearby"]
 
 
 class Nearby(NamedTuple):
@@ -39,13 +39,13 @@ def nearby(finder: NearestNeighbors, X: Any, new: Any = None) -> Nearby:
         parts, ends = finder.radius_neighbors(new)
         starts = np.concatenate([[0], np.cumsum([len(end) for end in ends])])
         near, lengths = np.concatenate(ends).astype(np.int64), np.concatenate(parts)
-    if exact(finder):
+    if _is_euclidean(finder):
         rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         lengths = _euclidean(X, near, X if new is None else new, rows)
     return Nearby(starts, near, lengths.astype(np.float64, copy=False))
 
 
-def exact(finder: NearestNeighbors) -> bool:
+def _is_euclidean(finder: NearestNeighbors) -> bool:
     """Whether lengths are Euclidean.
 
     Such come from products of matrices, which leave half of the digits of short ones: a row would
