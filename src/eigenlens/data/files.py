@@ -98,7 +98,10 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
         raise DataError(f"{name} is empty. Give a file with a header and rows of numbers.")
     table = _pictures(file, name) or _opener(file)(file, name, encoding)
     if isinstance(table, Source):
-        return ArrowBlocks.of(table, columns=columns, drop=drop, encode=encode)
+        blocks = ArrowBlocks.of(table, columns=columns, drop=drop, encode=encode)
+        blocks.file = file
+        return blocks
+    table.file = file
     chosen = table.names if columns is None else tuple(columns)
     gone = set(drop)
     table.select(gone)  # raises for a name that is not there
