@@ -157,6 +157,30 @@ def test_saving_is_by_the_clock_and_rare(tmp_path, monkeypatch):
     assert saves == [2.0, 12.5, 23.0]
 
 
+def test_an_answer_may_be_written_to_before_it_is_saved(tmp_path, monkeypatch):
+    path, calls, seen = tmp_path / "checkpoint", [], []
+    monkeypatch.setattr(checkpoint_module, "PAUSE", 1.0)
+    monkeypatch.setattr(time, "monotonic", lambda: len(calls) // 8)  # saved in the second pass
+
+    def summed(block):
+        calls.append(block)
+        return block.sum(axis=0)
+
+    def solve(table):
+        total = table.fold(summed)
+        seen.append(total.copy())
+        total *= 0  # as a solver may that has seen it
+        table.fold(summed)
+
+    with pytest.raises(Stopped), resumable(Counted(stop=11), path, {}) as table:
+        solve(table)
+    n = len(calls)
+    with resumable(Counted(), path, {}) as table:
+        solve(table)
+    assert len(calls) < n + N_BLOCKS
+    assert_array_equal(seen[0], seen[1])
+
+
 # ------------------------------------------------------------------------------------- the draws
 
 
