@@ -7,9 +7,11 @@ calls one solver. Everything between, from the checking of the data to the one w
 from __future__ import annotations
 
 import functools
+import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, NoReturn, Self, TypeVar
 
@@ -22,7 +24,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._compat import CallbackSupportMixin, fit_context, with_callbacks
 from .data.blocks import WHOLE_BYTES, Blocks
+from .data.checkpoint import Checkpointed, resumable
 from .data.dask import DaskBlocks
+from .data.identity import identity_of
 from .data.rowwise import ROWWISE, rowwise
 from .data.tables import table_of
 from .ops.finite import NonFiniteError
@@ -30,7 +34,9 @@ from .ops.signs import fix_signs
 from .ops.weights import weighted_rows
 from .solvers.solution import Monitor, Solution
 
-__all__ = ["Estimator", "fitting", "refuse_text"]
+__all__ = ["Estimator", "StrPath", "fitting", "refuse_text"]
+
+StrPath = str | os.PathLike[str]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -78,6 +84,7 @@ def _in_passes(fit_transform: Method) -> Method:
     def called(self: Any, X: Any, y: object = None, **given: Any) -> Any:
         table = table_of(X)
         if table is None or not self._in_blocks(table):
+            given.pop("checkpoint", None)  # of a fit in blocks
             return fit_transform(self, X, y, **given)
         return self.fit(X, y, **given).transform(X)
 
@@ -151,7 +158,13 @@ class Estimator(
         return self._fit(X, y)
 
     def _fit(
-        self, X: ArrayLike, y: object, sample_weight: ArrayLike | None = None, **given: Any
+        self,
+        X: ArrayLike,
+        y: object,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: StrPath | None = None,
+        **given: Any,
     ) -> Self:
         """Do what `fit` says; classes whose mathematics has a place for weights pass them on.
 
@@ -165,20 +178,41 @@ class Estimator(
         rows, weight = weighted_rows(X, sample_weight)
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        try:
-            # NaN and inf are found in the solver's own sums, which spares a pass over X
-            with np.errstate(invalid="ignore", over="ignore"):
-                monitor = self._monitor(context)
-                solution = self._solve(
-                    rows, weight=weight, rng=self._rng(), monitor=monitor, **given
-                )
-        except NonFiniteError:
-            self._explain_non_finite(X)
-        self._store(solution, X)
+        with self._taken_up(rows, checkpoint, given) as rows:
+            try:
+                # NaN and inf are found in the solver's own sums, which spares a pass over X
+                with np.errstate(invalid="ignore", over="ignore"):
+                    monitor, rng = self._monitor(context), self._draws(rows)
+                    solution = self._solve(rows, weight=weight, rng=rng, monitor=monitor, **given)
+            except NonFiniteError:
+                self._explain_non_finite(X)
+            self._store(solution, X)
         context.call_on_fit_task_end(estimator=self)
         if not solution.converged and self._asked_to_converge():
             self._warn(solution)
         return self
+
+    def _taken_up(
+        self, rows: Any, checkpoint: StrPath | None, given: Mapping[str, Any]
+    ) -> AbstractContextManager[Any]:
+        """Return the rows, as those of a fit that is taken up where it was left if they are blocks.
+
+        A table that is fitted as a whole is small, or its fit would not know where it was.
+        """
+        if checkpoint is None or not isinstance(rows, Blocks):
+            return nullcontext(rows)
+        parameters = self.get_params(deep=False) | dict(given)
+        state = parameters.get("random_state")
+        draws = state if isinstance(state, np.random.RandomState) else None
+        return resumable(
+            rows, checkpoint, identity_of(type(self).__name__, parameters, rows), draws
+        )
+
+    def _draws(self, rows: Any) -> np.random.Generator:
+        """Return the generator for this fit: of the seed that was drawn when it began."""
+        if isinstance(rows, Checkpointed) and getattr(self, "random_state", 0) is None:
+            return np.random.default_rng(rows.seed)
+        return self._rng()
 
     @abstractmethod
     def _solve(

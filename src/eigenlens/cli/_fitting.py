@@ -9,7 +9,7 @@ import typer
 
 from eigenlens._text import command_name
 
-__all__ = ["estimator_of", "fit_to", "require_way_back"]
+__all__ = ["estimator_of", "fit_to", "require_resumable", "require_way_back"]
 
 
 def estimator_of(method: type, values: dict[str, Any], seed: int | None) -> Any:
@@ -27,7 +27,24 @@ def require_way_back(scale: str) -> None:
         raise typer.BadParameter("--scale normalize cannot be undone. Take another.")
 
 
-def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
+def require_resumable(estimator: Any, data: str) -> None:
+    """Raise if a fit that is killed cannot be taken up again, whatever is written down of it."""
+    if data == "-":
+        raise ValueError(
+            "Standard input cannot be read again by a fit that is taken up. Give a file, or leave "
+            "out --checkpoint."
+        )
+    if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+        name = command_name(type(estimator).__name__)
+        raise ValueError(
+            f"{name} takes its table as a whole, and cannot be taken up in between. Leave out "
+            "--checkpoint."
+        )
+
+
+def fit_to(
+    estimator: Any, blocks: Any, scale: str, classes: Any, checkpoint: str | None = None
+) -> Any:
     """Return a fitted model of the table: the estimator, behind a scaler if one is wanted."""
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
@@ -43,7 +60,8 @@ def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
         scaler, even = scaled(progress.rows(blocks), scale)
     with Progress(name) as progress:
         try:
-            _watched(estimator, progress.rows(even), classes, progress)
+            given = {} if checkpoint is None else {"checkpoint": checkpoint}
+            _watched(estimator, progress.rows(even), classes, progress, **given)
         except ValueError as error:
             raise _told(error, estimator, blocks.path) from error
     if scaler is None:
@@ -53,7 +71,7 @@ def fit_to(estimator: Any, blocks: Any, scale: str, classes: Any) -> Any:
     return Pipeline([("scale", scaler), (name, estimator)])
 
 
-def _watched(estimator: Any, blocks: Any, classes: Any, progress: Any) -> None:
+def _watched(estimator: Any, blocks: Any, classes: Any, progress: Any, **given: Any) -> None:
     """Fit an estimator of ours to blocks, with callbacks, and any other to a table with names."""
     from eigenlens._base import Estimator
     from eigenlens.data.writing import named
@@ -63,7 +81,7 @@ def _watched(estimator: Any, blocks: Any, classes: Any, progress: Any) -> None:
         return
     estimator.set_callbacks(progress)
     try:
-        estimator.fit(blocks, classes)
+        estimator.fit(blocks, classes, **given)
     finally:
         estimator.set_callbacks()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Budget",
+    "Checkpoint",
     "Columns",
     "Data",
     "Drop",
@@ -117,6 +118,15 @@ Image = Annotated[
 ]
 Budget = Annotated[
     float, typer.Option("--budget", metavar="SECONDS", help="For all methods together.")
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FOLDER",
+        help="Where a fit in blocks writes down how far it is: after a kill the same command goes "
+        "on from there. The folder is removed when the fit is done.",
+    ),
 ]
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", help="For methods that draw at random.")

@@ -9,6 +9,7 @@ from typing import Any
 from . import _methods
 from ._made import Family, Method, family, made
 from ._options import (
+    Checkpoint,
     Columns,
     Data,
     Drop,
@@ -72,6 +73,7 @@ def _shared(
     encode: Encode = None,
     encoding: Encoding = "utf8",
     seed: Seed = None,
+    checkpoint: Checkpoint = None,
     json: Json = False,
 ) -> None:
     """State the options that the fits of all methods share."""
@@ -86,20 +88,23 @@ def _fit(
     scale: str,
     target: str | None,
     seed: int | None,
+    checkpoint: str | None,
     json: bool,
     **chosen: Any,
 ) -> None:
     from eigenlens import persist
 
-    from ._fitting import estimator_of, fit_to
+    from ._fitting import estimator_of, fit_to, require_resumable
     from ._summary import show, summary
     from ._tables import table
 
     estimator = estimator_of(method, values, seed)
     if output is not None:
         persist.require_savable(output)
+    if checkpoint is not None:
+        require_resumable(estimator, data)
     with table(data, target=target, **chosen) as (blocks, classes):
-        model = fit_to(estimator, blocks, scale, classes)
+        model = fit_to(estimator, blocks, scale, classes, checkpoint)
     found = summary(model) | {"left_out": dict(blocks.left_out), "model": output}
     if output is not None:
         persist.save(model, output)

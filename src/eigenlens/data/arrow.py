@@ -209,7 +209,9 @@ class ArrowBlocks(Blocks):
         ``red``, so that a table encoded in one file is found again in another.
         """
         kinds = self.source.kinds()
-        return ArrowBlocks(self.source, [_pick(name, kinds, self.path) for name in names])
+        chosen = ArrowBlocks(self.source, [_pick(name, kinds, self.path) for name in names])
+        chosen.files = self.files
+        return chosen
 
     def column(self, name: str) -> NDArray:
         """Return one whole column of the file, numbers or text.

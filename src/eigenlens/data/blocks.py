@@ -7,8 +7,10 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,12 +20,37 @@ from scipy import sparse
 from ..ops import threads
 from .errors import DataError
 from .kept import Kept
+from .packed import Stored
 
-__all__ = ["ArrayBlocks", "Blocks", "Mapped", "add_up", "explain_missing", "rows_in_block"]
+__all__ = [
+    "ArrayBlocks",
+    "Blocks",
+    "Mapped",
+    "Pass",
+    "add_up",
+    "explain_missing",
+    "rows_in_block",
+]
 
 BLOCK_BYTES = 1 << 25  # of a block of rows: small beside any machine, large beside a call
 WHOLE_BYTES = 1 << 28  # tables up to this size are read whole where that is simpler
 MEMORY_SHARE = 0.5  # of the machine's memory that one table may take
+
+
+@dataclass(slots=True)
+class Pass:
+    """A pass over a table, as far as it has got: the first `done` blocks.
+
+    What to do is as in `Blocks.advance`; `total` and `kept` are what was found so far.
+    """
+
+    task: Callable[..., tuple[Any, ...]]
+    beside: Sequence[Any]
+    shared: Sequence[Any]
+    combine: Callable[[list[Any]], Any]
+    kept: list[Any]
+    total: Any = None
+    done: int = 0
 
 
 class Blocks(ABC):
@@ -52,6 +79,8 @@ class Blocks(ABC):
         Of a video, in frames a second.
     named : bool
         Whether `names` come with the table, rather than being x0, x1 and so on for want of any.
+    file : pathlib.Path or None
+        The file or folder that the table is read from, if there is one.
 
     Examples
     --------
@@ -77,6 +106,7 @@ class Blocks(ABC):
     row_names: tuple[str, ...] | None = None
     frame_rate: float | None = None
     named: bool = True
+    files: tuple[Path, ...] = ()
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]:
@@ -170,15 +200,55 @@ class Blocks(ABC):
         total : object
         kept : list of length `keep`
         """
-        combine = combine or add_up
-        total: Any = None
-        kept = [Kept() for _ in range(keep)]
-        for i, block in enumerate(threads.looking_ahead(self)):
-            made = part_of(task, block, [own[i] for own in beside], shared, keep)
-            total = joined(combine, [total, made[0]])
-            for store, rows in zip(kept, made[1:], strict=True):
+        kept = [self.keeper() for _ in range(keep)]
+        run = Pass(task, beside, shared, combine or add_up, kept)
+        for _ in self.steps(run):
+            pass
+        return run.total, run.kept
+
+    def steps(self, run: Pass) -> Iterator[None]:
+        """Do the rest of a pass; yield wherever it can be left, to be taken up from there.
+
+        Parameters
+        ----------
+        run : Pass
+            Is brought up to date before each yield.
+        """
+        for block in threads.looking_ahead(self.blocks_from(run.done)):
+            own = [rows[run.done] for rows in run.beside]
+            made = part_of(run.task, block, own, run.shared, len(run.kept))
+            run.total = joined(run.combine, [run.total, made[0]])
+            for store, rows in zip(run.kept, made[1:], strict=True):
                 store.append(rows)
-        return total, kept
+            run.done += 1
+            yield
+
+    def keeper(self, stored: Sequence[Stored | None] = (), folder: Path | None = None) -> Any:
+        """Return what keeps rows beside this table: at first those that files hold already.
+
+        Parameters
+        ----------
+        stored : sequence of Stored or None
+            One for each block, None if it has no rows.
+        folder : Path, optional
+            For rows that do not fit in memory.
+        """
+        return Kept(stored, folder)
+
+    def layout(self) -> str:
+        """Say how large the table is, without reading it."""
+        return f"{self.nbytes} bytes"
+
+    def of_first(self, function: Callable[[Any], Any]) -> Any:
+        """Return what `function` makes of the first block, None of a table without any.
+
+        Parameters
+        ----------
+        function : callable
+        """
+        for block in self:
+            return function(block)
+        return None
 
     def row_counts(self) -> list[int]:
         """Return the number of rows of each block."""
@@ -424,6 +494,8 @@ class ArrayBlocks(Blocks):
         stored = array.nnz * (4 + self.dtype.itemsize) if sparse.issparse(array) else array.size
         self.nbytes = stored if sparse.issparse(array) else stored * self.dtype.itemsize
         self._rows = max(1, BLOCK_BYTES * n // max(1, self.nbytes))
+        mapped = _root(array)
+        self.files = (Path(mapped.filename),) if mapped is not None and mapped.filename else ()
 
     @property
     def n_rows(self) -> int:
@@ -434,7 +506,7 @@ class ArrayBlocks(Blocks):
         return self.blocks_from(0)
 
     def blocks_from(self, i: int) -> Iterator[Any]:
-        """Yield the blocks from block `i` on."""
+        """Yield the blocks from number `i` on; those before it are not read."""
         for start in range(i * self._rows, self.n_rows, self._rows):
             yield self.rows(start, min(start + self._rows, self.n_rows))
 
@@ -459,14 +531,20 @@ class ArrayBlocks(Blocks):
         return np.asarray(rows, dtype=self.dtype)
 
 
-def _file_reader(array: Any, path: str) -> Callable[[int, int], NDArray] | None:
-    """Return a function that reads rows of an array mapped from a file, None for other arrays."""
-    if not isinstance(array, np.memmap) or not array.flags.forc:
+def _root(array: Any) -> Any:
+    """Return the array of a whole file that this one is a view of, None for other arrays."""
+    if not isinstance(array, np.memmap):
         return None
     root: Any = array
     while isinstance(root.base, np.memmap):  # views carry the offset of what they are views of
         root = root.base
-    if root.filename is None:
+    return root
+
+
+def _file_reader(array: Any, path: str) -> Callable[[int, int], NDArray] | None:
+    """Return a function that reads rows of an array mapped from a file, None for other arrays."""
+    root = _root(array)
+    if root is None or root.filename is None or not array.flags.forc:
         return None
     file, (n, width) = root.filename, array.shape
     first = root.offset + array.ctypes.data - root.ctypes.data
@@ -501,7 +579,7 @@ class Mapped(Blocks):
         self.dtype = base.dtype
         self.image_shape = base.image_shape if names == base.names else None
         self.row_names, self.frame_rate = base.row_names, base.frame_rate
-        self.named = base.named
+        self.named, self.files = base.named, base.files
 
     @property
     def n_rows(self) -> int:
@@ -512,7 +590,7 @@ class Mapped(Blocks):
         return map(self.function, self.base)
 
     def blocks_from(self, i: int) -> Iterator[Any]:
-        """Yield the blocks from block `i` on."""
+        """Yield the blocks from number `i` on."""
         return map(self.function, self.base.blocks_from(i))
 
     def row_counts(self) -> list[int]:

@@ -9,8 +9,11 @@ A task changes nothing that it is given, so that one lost with its worker can be
 from __future__ import annotations
 
 import copy
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +21,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._compat import optional
-from .blocks import Blocks, add_up, joined, part_of
+from ..ops import threads
+from .blocks import Blocks, Pass, add_up, joined, part_of
 from .errors import DataError
+from .packed import Stored, write_arrays
 
 __all__ = ["DaskBlocks", "Spread", "is_dask"]
 
 ARITY = 8  # answers that are put together at once
+MOST_GROUPS = 16  # of chunks, after each of which a pass can be taken up again
 
 
 def is_dask(X: object) -> bool:
@@ -53,6 +59,34 @@ class Spread:
         arrays = _dask().compute(*self.parts)
         return np.concatenate([rows for rows in arrays if rows is not None])
 
+    def write(self, first: int, path: Path) -> list[Stored | None]:
+        """Let the workers write the arrays from chunk `first` on; return where they are."""
+        places = [
+            Stored(str(path.with_stem(f"{path.stem}-{i:06d}")), "rows")
+            for i in range(first, len(self))
+        ]
+        jobs = [
+            _later(_write)(part, place)
+            for part, place in zip(self.parts[first:], places, strict=True)
+        ]
+        try:
+            written = _dask().compute(*jobs)
+            for place, there in zip(places, written, strict=True):
+                if there and not Path(place.file).exists():
+                    raise FileNotFoundError(errno.ENOENT, "they write to a folder of their own")
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise DataError(
+                f"The workers of Dask cannot write in the checkpoint {path.parent} ({error}). Give "
+                "a folder that they and this process share."
+            ) from None
+        return [place if there else None for place, there in zip(places, written, strict=True)]
+
+    def settle(self) -> None:
+        """Let go of the files that this object was given."""
+        self.parts = list(_dask().persist(*self.parts))
+
 
 class DaskBlocks(Blocks):
     """Chunks of rows of a Dask array or dataframe.
@@ -64,6 +98,8 @@ class DaskBlocks(Blocks):
     """
 
     row_names = None
+    groups: int | None = None
+    """Of chunks, in a fit that can be taken up again: `n_groups` if None."""
 
     def __init__(self, X: Any) -> None:
         frame = not hasattr(X, "rechunk")
@@ -137,6 +173,44 @@ class DaskBlocks(Blocks):
         n = len(self._parts)
         return total.compute(), [Spread(held[j * n : (j + 1) * n]) for j in range(keep)]
 
+    def steps(self, run: Pass) -> Iterator[None]:
+        """Do the rest of a pass, a group of chunks at a time."""
+        for group in self._spans():
+            if group.start < run.done:
+                continue
+            part = copy.copy(self)
+            part._parts, part._counts = self._parts[group], None
+            beside = [Spread(rows.parts[group]) for rows in run.beside]
+            total, kept = part.advance(
+                run.task, beside, shared=run.shared, keep=len(run.kept), combine=run.combine
+            )
+            run.total = joined(run.combine, [run.total, total])
+            for store, rows in zip(run.kept, kept, strict=True):
+                store.parts += rows.parts
+            run.done = group.stop
+            yield
+
+    def _spans(self) -> list[slice]:
+        n = len(self._parts)
+        return threads.spans(n, -(-n // (self.groups or self.n_groups())))
+
+    def n_groups(self) -> int:
+        """Return how many groups to make: so few that no thread waits long for others at an end."""
+        return max(1, min(MOST_GROUPS, len(self._parts) // (4 * _n_threads())))
+
+    def keeper(self, stored: Sequence[Stored | None] = (), folder: Path | None = None) -> Spread:
+        """Return what keeps rows beside this table: at first those that files hold already."""
+        return Spread([_later(_read)(place) for place in stored])
+
+    def layout(self) -> str:
+        """Say how large the table is, without reading it."""
+        rows = "rows that are not counted" if self._counts is None else f"{self._counts} rows"
+        return f"{len(self._parts)} chunks of {rows}"
+
+    def of_first(self, function: Callable[[Any], Any]) -> Any:
+        """Return what `function` makes of the first chunk, where that is."""
+        return _later(function)(self._parts[0]).compute()
+
     def take(self, numbers: NDArray) -> Any:
         """Return the rows of these numbers, in their order."""
         counts = np.asarray(self.row_counts())
@@ -200,6 +274,26 @@ def _later(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _dask() -> Any:
     return optional("dask", "dask")
+
+
+def _n_threads() -> int:
+    """Return how many threads work on a graph, as far as that can be known."""
+    distributed = sys.modules.get("distributed")
+    try:
+        return max(1, sum(distributed.get_client().nthreads().values()))  # type: ignore[union-attr]
+    except (AttributeError, ValueError):  # not loaded, or no client
+        return os.cpu_count() or 1
+
+
+def _write(rows: Any, place: Stored) -> bool:
+    """Write rows to a file that the client can read too, unless there are none."""
+    if rows is not None:
+        write_arrays(Path(place.file), [(place.key, rows)])
+    return rows is not None
+
+
+def _read(place: Stored | None) -> Any:
+    return None if place is None else place.load()
 
 
 def _narrow(dtypes: Sequence[Any]) -> bool:

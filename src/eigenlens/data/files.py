@@ -94,9 +94,12 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
     ('kind=blue', 'kind=red', 'length', 'width')
     >>> folder.cleanup()
     """
-    table = _opened(path, encoding)
+    table, files = _opened(path, encoding)
     if isinstance(table, Source):
-        return ArrowBlocks.of(table, columns=columns, drop=drop, encode=encode)
+        blocks = ArrowBlocks.of(table, columns=columns, drop=drop, encode=encode)
+        blocks.files = files
+        return blocks
+    table.files = files
     chosen = table.names if columns is None else tuple(columns)
     gone = set(drop)
     table.select(gone)  # raises for a name that is not there
@@ -104,14 +107,14 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
     return table if kept == table.names else table.select(kept)
 
 
-def _opened(path: Paths, encoding: str) -> Source | Blocks:
-    """Return all columns of a file, or of all files that are one table."""
+def _opened(path: Paths, encoding: str) -> tuple[Source | Blocks, tuple[Path, ...]]:
+    """Return all columns of a file, or of all files that are one table, and these files."""
     if isinstance(path, str | PathLike) and (pictures := _pictures(Path(path))) is not None:
-        return pictures
+        return pictures, pictures.files or (Path(path),)
     found = files_of(path, is_table)
     if found is None:
         assert isinstance(path, str | PathLike)
-        return _of_file(Path(path), Path(path).name, encoding)
+        return _of_file(Path(path), Path(path).name, encoding), (Path(path),)
     name, parts = found
     if not parts:
         raise DataError(
@@ -124,19 +127,21 @@ def _opened(path: Paths, encoding: str) -> Source | Blocks:
             f"{name} has files of several kinds: {', '.join(kinds.values())}. Give those of one "
             f"kind, for example by a pattern such as '*{parts[0].path.suffix}'."
         )
+    files = tuple(part.path for part in parts)
     tables = [_of_file(parts[0].path, parts[0].name, encoding)]
     like = tables[0].schema if isinstance(tables[0], Source) else None
     tables += [_of_file(part.path, part.name, encoding, like) for part in parts[1:]]
     if sources := [table for table in tables if isinstance(table, Source)]:
-        return joined(name, sources, parts)
+        return joined(name, sources, parts), files
     if len(tables) == 1:
-        return tables[0]
+        return tables[0], files
     if "NPY" not in kinds:
         raise DataError(
             f"{name} has {len(parts)} files of {next(iter(kinds))}, which are not joined. Give one "
             "of them, or save the table as NPY or Parquet."
         )
-    return Stacked(name, [table for table in tables if isinstance(table, ArrayBlocks)])
+    arrays = [table for table in tables if isinstance(table, ArrayBlocks)]
+    return Stacked(name, arrays), files
 
 
 def _of_file(

@@ -67,9 +67,8 @@ class ImageBlocks(Blocks):
 
     def __init__(self, folder: Path, name: str) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGES]
-        self.files = sorted(
-            (path for path in files if path.is_file()), key=lambda path: natural(path.name)
-        )
+        images = (path for path in files if path.is_file())
+        self.files = tuple(sorted(images, key=lambda path: natural(path.name)))
         if not self.files:
             raise DataError(
                 f"The folder {name!r} holds no images ({', '.join(IMAGES)}). Name a folder of "

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import Estimator, fitting
+from .._base import Estimator, StrPath, fitting
 from ..ops.centred import product
 from ..solvers import ppca
 from ..solvers.solution import Solution
@@ -57,7 +57,14 @@ class GaussianSpectrum(Estimator):
     noise_variance_: float
 
     @fitting
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: StrPath | None = None,
+    ) -> Self:
         """Fit the model to `X`.
 
         Parameters
@@ -71,12 +78,16 @@ class GaussianSpectrum(Estimator):
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: a whole number w is the same as w copies of the row, 0 as
             leaving it out. Variances have the sum of weights less 1 in the denominator.
+        checkpoint : str or path-like, optional
+            A folder for a fit in blocks to write down how far it is: after a kill the same call
+            goes on from there, to the same numbers. The folder is removed when the fit is done.
+            Nothing is written for a table that is not taken in blocks.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, checkpoint=checkpoint)
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the scores of `X`: its centred rows projected on the components.

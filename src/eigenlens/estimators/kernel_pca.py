@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg
@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._base import Estimator
+from .._base import Estimator, StrPath, fitting
 from .._compat import Interval, RealNotInt, StrOptions
 from ..ops import threads
 from ..ops.finite import NonFiniteError
@@ -285,6 +285,28 @@ class KernelPCA(Estimator):
         self.preimage = preimage
 
     # ------------------------------------------------------------------------------------ the fit
+
+    @fitting
+    def fit(self, X: ArrayLike, y: object = None, *, checkpoint: StrPath | None = None) -> Self:
+        """Fit the model to `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
+            The data, one row a sample. It is never written to. For ``kernel='precomputed'``, the
+            kernel between all rows.
+        y : Ignored
+            Present for the conventions of pipelines.
+        checkpoint : str or path-like, optional
+            A folder for a fit in blocks to write down how far it is: after a kill the same call
+            goes on from there, to the same numbers. The folder is removed when the fit is done.
+            Nothing is written for a table that is not taken in blocks.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, checkpoint=checkpoint)
 
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .._base import fitting
+from .._base import StrPath, fitting
 from .._compat import StrOptions
 from ..ops.weights import mass_of
 from ..select.masked import masked_cross_validation
@@ -181,6 +181,7 @@ class NMF(Nonnegative):
         W: NDArray | None = None,
         H: NDArray | None = None,
         sample_weight: ArrayLike | None = None,
+        checkpoint: StrPath | None = None,
     ) -> Self:
         """Find parts of `X`.
 
@@ -194,12 +195,17 @@ class NMF(Nonnegative):
             Where to start, for ``init='custom'``.
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight w counts as w rows.
+        checkpoint : str or path-like, optional
+            A folder for a fit in blocks to write down how far it is: after a kill the same call
+            goes on from there, to the same numbers. The folder is removed when the fit is done.
+            Nothing is written for a table that is not taken in blocks.
 
         Returns
         -------
         self
         """
-        self._fit(X, y, sample_weight, W=_of_rows_that_count(W, sample_weight), H=H)
+        W = _of_rows_that_count(W, sample_weight)
+        self._fit(X, y, sample_weight, checkpoint=checkpoint, W=W, H=H)
         del self._codes
         return self
 

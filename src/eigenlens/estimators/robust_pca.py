@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._base import Estimator, fitting
+from .._base import Estimator, StrPath, fitting
 from ..ops.finite import NonFiniteError
 from ..ops.signs import signs_of
 from ..select.gavish_donoho import noise_deviation
@@ -217,7 +217,14 @@ class RobustPCA(Estimator):
         self.random_state = random_state
 
     @fitting
-    def fit(self, X: ArrayLike, y: object = None, *, mask: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        mask: ArrayLike | None = None,
+        checkpoint: StrPath | None = None,
+    ) -> Self:
         """Take `X` apart.
 
         Parameters
@@ -228,12 +235,16 @@ class RobustPCA(Estimator):
             Present for the conventions of pipelines.
         mask : array-like of bool, of the shape of X, optional
             True where X was observed. The values elsewhere do not matter.
+        checkpoint : str or path-like, optional
+            A folder for a fit in blocks to write down how far it is: after a kill the same call
+            goes on from there, to the same numbers. The folder is removed when the fit is done.
+            Nothing is written for a table that is not taken in blocks.
 
         Returns
         -------
         self
         """
-        return self._fit(_masked(X, mask), y)
+        return self._fit(_masked(X, mask), y, checkpoint=checkpoint)
 
     def fit_transform(
         self, X: ArrayLike, y: object = None, *, mask: ArrayLike | None = None

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from .._base import fitting
+from .._base import StrPath, fitting
 from .._compat import Interval, StrOptions
 from ..data.blocks import WHOLE_BYTES, Blocks
 from ..ops import threads
@@ -311,7 +311,14 @@ class SparsePCA(Streaming):
         self.n_samples = n_samples
 
     @fitting
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: StrPath | None = None,
+    ) -> Self:
         """Fit the model to `X`.
 
         Parameters
@@ -326,12 +333,16 @@ class SparsePCA(Streaming):
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts: a whole number w is the same as w copies of the row, 0 as
             leaving it out.
+        checkpoint : str or path-like, optional
+            A folder for a fit in blocks to write down how far it is: after a kill the same call
+            goes on from there, to the same numbers. The folder is removed when the fit is done.
+            Nothing is written for a table that is not taken in blocks.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, checkpoint=checkpoint)
 
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
-from .._base import Estimator, fitting
+from .._base import Estimator, StrPath, fitting
 from .._compat import Interval, StrOptions
 from ..ops import threads
 from ..ops.centred import centred, product
@@ -225,7 +225,14 @@ default='k-means++'
         self.random_state = random_state
 
     @fitting
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: StrPath | None = None,
+    ) -> Self:
         """Fit the code book to `X`.
 
         Parameters
@@ -237,12 +244,16 @@ default='k-means++'
             Present for the conventions of pipelines.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts in the squared error; 0 leaves it out.
+        checkpoint : str or path-like, optional
+            A folder for a fit in blocks to write down how far it is: after a kill the same call
+            goes on from there, to the same numbers. The folder is removed when the fit is done.
+            Nothing is written for a table that is not taken in blocks.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, checkpoint=checkpoint)
 
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor

@@ -142,8 +142,9 @@ class Importance(PCA):
 class TakesAnyWeight(PCA):
     """Takes the size of a weight, whatever its sign."""
 
-    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
-        return super().fit(X, y, None if sample_weight is None else np.abs(sample_weight))
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None, **given: Any) -> Any:
+        weight = None if sample_weight is None else np.abs(sample_weight)
+        return super().fit(X, y, weight, **given)
 
 
 @faulty("streaming")

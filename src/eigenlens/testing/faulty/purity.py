@@ -44,9 +44,9 @@ class Remembers(PCA):
 class ForgetsTooEarly(PCA):
     """Throws the old model away before it has a new one."""
 
-    def fit(self, X: Any, y: object = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None, **given: Any) -> Any:
         self._forget()
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, **given)
 
 
 @faulty("failed_refit_changes_nothing")
