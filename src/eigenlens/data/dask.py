@@ -136,6 +136,11 @@ class DaskBlocks(Blocks):
         n = len(self._parts)
         return total.compute(), [Spread(held[j * n : (j + 1) * n]) for j in range(keep)]
 
+    def beside(self, values: NDArray) -> Sequence[Any]:
+        """Return an array with a row for each row of the table, a part for each chunk."""
+        parts = super().beside(values)
+        return [_dask().delayed(part, pure=False, traverse=False) for part in parts]
+
     def take(self, numbers: NDArray) -> Any:
         """Return the rows of these numbers, in their order."""
         counts = np.asarray(self.row_counts())

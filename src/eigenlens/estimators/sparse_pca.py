@@ -406,7 +406,7 @@ class SparsePCA(Streaming):
         if self.precomputed:
             return self._rows_of_matrix(X, weight)
         if isinstance(X, Blocks):
-            return _Rows.of_moments(Moments.over(X))
+            return _Rows.of_moments(Moments.over(X, weight))
         if X.shape[0] > X.shape[1] and not self._needs_rows():
             return _Rows.of_moments(Moments.of(X, weight))
         return _Rows.of_table(X, weight)

@@ -12,8 +12,7 @@ changes nothing but rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,18 +20,11 @@ from scipy import sparse
 
 from .centred import Table, moments
 from .finite import require_finite
+from .passes import Foldable, fold
 from .scatter import add_square, in_two_parts
 from .weights import mass_of, weighted_rows
 
-__all__ = ["Centre", "Foldable", "Moments", "merged"]
-
-
-class Foldable(Protocol):
-    """A table in blocks: see :class:`eigenlens.Blocks`."""
-
-    def fold(self, task: Callable[[Any], Any], *, combine: Callable[[list[Any]], Any]) -> Any:
-        """Return what `task` makes of each block, put together by `combine`."""
-        ...
+__all__ = ["Centre", "Moments", "merged"]
 
 
 class Centre:
@@ -106,9 +98,9 @@ class Moments(Centre):
         return self
 
     @classmethod
-    def over(cls, blocks: Foldable) -> Moments:
+    def over(cls, blocks: Foldable, weight: NDArray | None = None) -> Moments:
         """Return the moments of checked rows that come in blocks, in one pass."""
-        return blocks.fold(cls.of, combine=merged) or cls()
+        return fold(blocks, cls.of, weight, combine=merged) or cls()
 
     def update(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Add the rows of `X`: all of them or, if an error is raised, none.
@@ -146,13 +138,13 @@ class Moments(Centre):
         -------
         self
         """
+        if other.count == 0:
+            return self
         if self.count and len(other.mean) != len(self.mean):
             raise ValueError(
                 f"{len(other.mean)} columns cannot be added to moments of {len(self.mean)} "
                 "columns. Give the same columns in every batch."
             )
-        if other.count == 0:
-            return self
         if self.count == 0:
             self.mean = self._tail = np.zeros_like(other.mean)
             self.scatter = np.zeros_like(other.scatter)

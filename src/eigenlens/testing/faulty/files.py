@@ -23,8 +23,8 @@ class Ending(IntEnum):
 class SeesOneBlock(PCA):
     """Takes the first block of a large table for all of it."""
 
-    def _solve_blocks(self, X: Any, rng: Any) -> Any:
-        return super()._solve_blocks(ArrayBlocks(next(iter(X))), rng)
+    def _solve_blocks(self, X: Any, *given: Any) -> Any:
+        return super()._solve_blocks(ArrayBlocks(next(iter(X))), *given)
 
 
 @faulty("command_line")
