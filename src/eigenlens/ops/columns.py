@@ -127,9 +127,8 @@ def _about(
         B = np.subtract(X[chunks[i]], shift, dtype=np.float64)
         w = np.ones(len(B)) if weight is None else weight[chunks[i]]
         mass = np.full(d, w.sum())
-        if missing and np.isnan(holes := B.sum(axis=0)).any():
-            columns = np.isnan(holes)
-            seen = ~np.isnan(B[:, columns])
+        if missing and (columns := np.isnan(B.sum(axis=0))).any():
+            seen = ~np.isnan(X[chunks[i]][:, columns])  # not of B, where infinities have met
             mass[columns] = w @ seen
             B[:, columns] = np.where(seen, B[:, columns], 0.0)
         return mass, w @ B, np.einsum("i,ij,ij->j", w, B, B)

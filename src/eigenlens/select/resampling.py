@@ -41,8 +41,8 @@ STEPS = 20  # of the iteration that finds that noise
 Scramble = Callable[[NDArray, NDArray, np.random.Generator], None]
 """Write to the first array the second with its structure destroyed. Features are rows here."""
 
-Draws = Callable[[NDArray], list[NDArray]]
-"""From seeds to singular values of destroyed tables, one draw for each."""
+Draw = Callable[[int], NDArray] | Flipped | Normal
+"""From a seed to singular values of a destroyed table; from several at once, in blocks."""
 
 WHAT = "singular value"
 
@@ -206,28 +206,28 @@ class _Found:
     draws: int
 
 
-def _permuted(table: Factored | FactoredBlocks, top: int) -> Draws:
+def _permuted(table: Factored | FactoredBlocks, top: int) -> Draw:
     if isinstance(table, FactoredBlocks):
-        return Normal(table, top, _leading).draws
-    return _Destroyed(table, 0, _permute, top).draws
+        return Normal(table, top, _leading)
+    return _Destroyed(table, 0, _permute, top).draw
 
 
-def _flipped(table: Factored | FactoredBlocks, k: int) -> Draws:
+def _flipped(table: Factored | FactoredBlocks, k: int) -> Draw:
     if isinstance(table, FactoredBlocks):
-        return Flipped(table, k, _leading, _restoring, FLOOR).draws
-    return _Destroyed(table, k, _flip_signs).draws
+        return Flipped(table, k, _leading, _restoring, FLOOR)
+    return _Destroyed(table, k, _flip_signs).draw
 
 
 def _compare(
     observed: NDArray,
-    draw: Draws,
+    draw: Draw,
     quantile: float,
     n_draws: int,
     rng: np.random.Generator,
 ) -> _Found:
     """Count the `observed` values, in falling order, that exceed the quantile of the draws.
 
-    `draw` gives for each seed one value for each observed one, or one for all. The test is exact
+    `draw` gives from a seed one value for each observed one, or one for all. The test is exact
     for exchangeable draws: at most so many may be as large that, with the observed one, they are
     ``1 - quantile`` of all. Later draws can only take values away, so the count ends early where
     none is left, and where all that are left stand far above all draws.
@@ -242,7 +242,7 @@ def _compare(
     draws: list[NDArray] = []
     k, thresholds = len(observed), np.zeros(len(observed))
     for batch in threads.spans(n_draws if k else 0, BATCH):
-        draws += draw(seeds[batch])
+        draws += _drawn(draw, seeds[batch])
         if len(draws) <= allowed:
             continue
         values = np.sort(draws, axis=0)
@@ -252,6 +252,12 @@ def _compare(
         if k == 0 or (len(draws) >= CERTAIN and (observed > far)[:k].all()):
             break
     return _Found(k, thresholds, len(draws))
+
+
+def _drawn(draw: Draw, seeds: NDArray) -> list[NDArray]:
+    if isinstance(draw, Flipped | Normal):
+        return draw.draws(seeds)
+    return threads.run(lambda i: draw(seeds[i]), len(seeds))
 
 
 class _Destroyed:
@@ -279,11 +285,8 @@ class _Destroyed:
         self.scramble, self.top = scramble, top
         self.buffer = threads.Scratch(self.E.size, self.E.dtype)
 
-    def draws(self, seeds: NDArray) -> list[NDArray]:
-        """Return the leading singular values of one destroyed table for each seed."""
-        return threads.run(lambda i: self._draw(seeds[i]), len(seeds))
-
-    def _draw(self, seed: int) -> NDArray:
+    def draw(self, seed: int) -> NDArray:
+        """Return the leading singular values of one destroyed table."""
         rng = np.random.default_rng(seed)
         F = self.buffer.array(*self.E.shape)
         self.scramble(F, self.E, rng)
