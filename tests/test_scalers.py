@@ -127,8 +127,7 @@ def test_float32_in_sums_of_float64(name):
     whole = getattr(preprocessing, name)().fit(A)
     table = da.from_array(A, chunks=(RAGGED, 4))
     scaler = getattr(eigenlens, name)().fit(table)
-    # numpy interpolates quantiles of float32 in float32
-    assert_same(scaler, whole, 1e-6 if name == "RobustScaler" else 1e-8)
+    assert_same(scaler, whole)
     found = scaler.transform(table)
     assert found.dtype == found.compute().dtype == np.float32
     assert_allclose(found.compute(), whole.transform(A), rtol=1e-5, atol=1e-5)
@@ -192,7 +191,7 @@ def test_refused_parameters():
     with pytest.raises(ValueError, match="'norm' parameter"):
         Normalizer("l3").fit(blocks(X, 100))
     with pytest.raises(ValueError, match="expecting 5 features"):
-        StandardScaler().fit(blocks(X, 100)).transform(blocks(X[:, :3], 100))
+        StandardScaler().fit(X).transform(da.from_array(X[:, :3]))
 
 
 # -------------------------------------------------------------------------------- quantiles
@@ -264,7 +263,7 @@ def test_column_moments_do_not_depend_on_the_cut():
     mean = weight @ np.where(seen, HOLES - HOLES[seen].min(), 0.0) / mass + HOLES[seen].min()
     assert_allclose(whole.mass, mass)
     assert_allclose(whole.mean, mean, rtol=1e-12)
-    for rows in (1, 50):
+    for rows in (17, 50):
         found = ColumnMoments.over(blocks(HOLES, rows), weight, missing=True)
         assert_allclose(found.mean, whole.mean, rtol=1e-14)
         assert_allclose(found.squares, whole.squares, rtol=1e-9)
@@ -326,15 +325,13 @@ def test_drop_in(name):
     assert eigenlens.methods()[name].load() is mine
 
 
-@pytest.mark.parametrize("name", SCALERS)
-def test_saved_and_loaded(name, tmp_path):
-    model = make_pipeline(getattr(eigenlens, name)(), PCA(2)).fit(X)
-    again = eigenlens.load(eigenlens.save(model, tmp_path / "model.skops"))
-    assert type(again[0]) is getattr(eigenlens, name)
-    assert_array_equal(again.transform(X), model.transform(X))
-    old = make_pipeline(getattr(preprocessing, name)(), PCA(2)).fit(X)
-    again = eigenlens.load(eigenlens.save(old, tmp_path / "old.skops"))
-    assert type(again[0]) is getattr(preprocessing, name)
+def test_saved_and_loaded(tmp_path):
+    for package in (eigenlens, preprocessing):
+        kinds = [getattr(package, name) for name in SCALERS]
+        model = make_pipeline(*(kind() for kind in kinds)).fit(X)
+        again = eigenlens.load(eigenlens.save(model, tmp_path / "model.skops"))
+        assert [type(step) for step in again] == kinds
+        assert_array_equal(again.transform(X), model.transform(X))
 
 
 @parametrize_with_checks([getattr(eigenlens, name)() for name in SCALERS])
