@@ -11,13 +11,13 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._compat import optional
 from .blocks import Blocks, add_up, joined, part_of
 from .errors import DataError
 
@@ -180,7 +180,7 @@ class DaskBlocks(Blocks):
 
     def to_dask(self, dtype: Any, width: int | None = None) -> Any:
         """Return a lazy Dask array: of two dimensions, or of one if `width` is None."""
-        da = optional("dask.array", "dask")
+        da = import_module("dask.array")
         counts = [np.nan] * len(self._parts) if self._counts is None else self._counts
         more = () if width is None else (width,)
         chunks = [
@@ -203,7 +203,7 @@ def _later(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _dask() -> Any:
-    return optional("dask", "dask")
+    return import_module("dask")  # it is there: something of it was given
 
 
 def _narrow(dtypes: Sequence[Any]) -> bool:

@@ -19,9 +19,7 @@ from sklearn import preprocessing
 from sklearn.utils import check_array
 
 from ..ops.columns import ColumnMoments
-from ..ops.moments import merged
 from ..ops.order import Ends, ends, quantiles
-from ..ops.passes import fold
 from ..ops.weights import weighted_rows
 from .blocks import Blocks
 from .rowwise import of_table
@@ -71,6 +69,18 @@ def _require_finite(scaler: Any, table: Blocks, *sums: NDArray) -> None:
 def _checked(block: Any, who: str) -> int:
     rules = {"accept_sparse": True, "estimator": who, "input_name": "X"}
     return int(check_array(block, ensure_all_finite="allow-nan", **rules).shape[0])
+
+
+class _RefusingSparse:
+    """A function of blocks that changes nothing, and refuses sparse ones."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __call__(self, block: Any) -> Any:
+        if sparse.issparse(block):
+            raise self.error
+        return block
 
 
 class StandardScaler(preprocessing.StandardScaler):
@@ -125,11 +135,20 @@ class StandardScaler(preprocessing.StandardScaler):
         _begin(self, table)
         _, weight = weighted_rows(table, sample_weight)
         with np.errstate(invalid="ignore", over="ignore"):
-            found = fold(table, _moments_of, weight, shared=(self.with_mean,), combine=merged)
+            found = ColumnMoments.over(self._dense(table), weight, missing=True)
         _require_rows(self, found, table)
+        assert found is not None
         _require_finite(self, table, found.mean, found.squares)
         self._store(found)
         return self
+
+    def _dense(self, table: Blocks) -> Blocks:
+        """Return the table, which must not be sparse if it is to be centred."""
+        error = (
+            "Cannot center sparse matrices: pass `with_mean=False` instead. See docstring for "
+            "motivation and alternatives."
+        )
+        return table.map(_RefusingSparse(ValueError(error))) if self.with_mean else table
 
     def _store(self, found: ColumnMoments) -> None:
         some = found.mass > 0
@@ -149,15 +168,6 @@ class StandardScaler(preprocessing.StandardScaler):
 
     transform = _lazily(preprocessing.StandardScaler.transform)
     inverse_transform = _lazily(preprocessing.StandardScaler.inverse_transform)
-
-
-def _moments_of(block: Any, weight: NDArray | None, centre: bool) -> ColumnMoments:
-    if centre and sparse.issparse(block):
-        raise ValueError(
-            "Cannot center sparse matrices: pass `with_mean=False` instead. See docstring for "
-            "motivation and alternatives."
-        )
-    return ColumnMoments.of(block, weight, missing=True)
 
 
 class MinMaxScaler(preprocessing.MinMaxScaler):
@@ -213,18 +223,6 @@ class MinMaxScaler(preprocessing.MinMaxScaler):
 
     transform = _lazily(preprocessing.MinMaxScaler.transform)
     inverse_transform = _lazily(preprocessing.MinMaxScaler.inverse_transform)
-
-
-class _RefusingSparse:
-    """A function of blocks that changes nothing, and refuses sparse ones."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-    def __call__(self, block: Any) -> Any:
-        if sparse.issparse(block):
-            raise self.error
-        return block
 
 
 def _ends_of(scaler: Any, table: Blocks, known: Ends) -> tuple[NDArray, NDArray]:

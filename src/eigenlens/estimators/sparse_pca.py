@@ -238,6 +238,7 @@ class SparsePCA(Streaming):
         "check_fit_score_takes_y": "It calls partial_fit after fit, which is refused: fit keeps no "
         "sums of its rows, as n_features squared numbers would go into every saved model.",
     }
+    _weighs_blocks = True
     _remedy = "Raise max_iter or tol."
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

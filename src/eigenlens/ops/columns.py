@@ -7,8 +7,8 @@ mean is ever subtracted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import astuple, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,8 @@ class ColumnMoments:
         What rounding took off the mean.
     squares : ndarray of shape (d,)
         ``sum w (x - mean)^2``.
-    dtype : numpy.dtype
-        The least precise kind of data seen.
+    itemsize : int
+        Of the least precise kind of data seen.
     """
 
     count: int
@@ -54,24 +54,27 @@ class ColumnMoments:
     mean: NDArray
     tail: NDArray
     squares: NDArray
-    dtype: np.dtype
+    itemsize: int
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The least precise kind of data seen."""
+        return np.dtype(f"f{self.itemsize}")
 
     @classmethod
     def of(cls, X: Table, weight: NDArray | None = None, missing: bool = False) -> Self:
         """Return those of checked rows, in float64; NaN is a hole if `missing`."""
         sums = _of_sparse(X, weight, missing) if sparse.issparse(X) else _of(X, weight, missing)
         n = X.shape[0]
-        return cls(n, mass_of(n, weight), *sums, X.dtype)
+        return cls(n, mass_of(n, weight), *sums, X.dtype.itemsize)
 
     @classmethod
     def over(
         cls, table: Foldable, weight: NDArray | None = None, *, missing: bool = False
     ) -> ColumnMoments | None:
         """Return those of a table in blocks, in one pass; None if it has no rows."""
-        found: ColumnMoments | None = fold(
-            table, cls.of, weight, shared=(missing,), combine=_merged
-        )
-        return found
+        found = fold(table, _parts_of, weight, shared=(missing,), combine=_merged)
+        return None if found is None else cls(*found)
 
     def merge(self, other: ColumnMoments) -> Self:
         """Add the rows that `other` has seen."""
@@ -83,15 +86,19 @@ class ColumnMoments:
         self.squares = self.squares + other.squares + self.mass * share * step**2
         self.mean, self.tail = np.where(first, other.mean, mean), np.where(first, other.tail, tail)
         self.count, self.total, self.mass = self.count + other.count, self.total + other.total, mass
-        self.dtype = min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize)
+        self.itemsize = min(self.itemsize, other.itemsize)
         return self
 
 
-def _merged(parts: list[ColumnMoments]) -> ColumnMoments:
-    first, *others = parts
+def _parts_of(X: Table, weight: NDArray | None, missing: bool) -> tuple[Any, ...]:
+    return astuple(ColumnMoments.of(X, weight, missing))
+
+
+def _merged(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    first, *others = (ColumnMoments(*part) for part in parts)
     for other in others:
         first.merge(other)
-    return first
+    return astuple(first)
 
 
 def _of(

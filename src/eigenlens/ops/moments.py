@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ..data.tables import table_of
 from .centred import Table, moments
 from .finite import require_finite
 from .passes import Foldable, fold
@@ -107,8 +108,10 @@ class Moments(Centre):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            float32 data are multiplied in float32, block by block, and added up in float64.
+        X : {array-like, sparse matrix, Blocks} of shape (n, d)
+            float32 data are multiplied in float32, block by block, and added up in float64. A
+            table of :func:`eigenlens.open`, a Dask array or dataframe, or a large memory map is
+            read in one pass.
         sample_weight : array-like of shape (n,), optional
             A weight w counts as w copies of the row; 0 leaves it out.
 
@@ -116,6 +119,10 @@ class Moments(Centre):
         -------
         self
         """
+        if (table := table_of(X)) is not None:
+            _, weight = weighted_rows(table, sample_weight)
+            with np.errstate(invalid="ignore", over="ignore"):
+                return self.merge(Moments.over(table, weight))
         rows, weight = weighted_rows(_table(X), sample_weight)
         if rows.shape[0]:
             with np.errstate(invalid="ignore", over="ignore"):
