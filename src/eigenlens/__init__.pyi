@@ -5,6 +5,10 @@ from ._register import methods as methods
 from .data.blocks import Blocks as Blocks
 from .data.errors import DataError as DataError
 from .data.files import open as open
+from .data.scalers import MinMaxScaler as MinMaxScaler
+from .data.scalers import Normalizer as Normalizer
+from .data.scalers import RobustScaler as RobustScaler
+from .data.scalers import StandardScaler as StandardScaler
 from .estimators.dictionary_learning import DictionaryLearning as DictionaryLearning
 from .estimators.incremental_pca import IncrementalPCA as IncrementalPCA
 from .estimators.isomap import Isomap as Isomap

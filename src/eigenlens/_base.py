@@ -125,6 +125,9 @@ class Estimator(
     )
     """What to do where a fit needs all rows in one place, and they are on several machines."""
 
+    _weighs_blocks: ClassVar[bool] = False
+    """Whether `_solve` takes weights, zeros among them, with a table in blocks."""
+
     _remedy: ClassVar[str] = "Raise max_iter or tol."
     """What to do when a fit stops before its tolerance, for the warning."""
 
@@ -171,7 +174,7 @@ class Estimator(
         What else is `given` goes to `_solve`.
         """
         self._forget()
-        whole = sample_weight is not None
+        whole = sample_weight is not None and not self._weighs_blocks
         least = self._min_samples
         rules = {"ensure_all_finite": False, "ensure_min_samples": least}
         X = self._check(X, reset=True, whole=whole, **rules)

@@ -83,6 +83,11 @@ def _from_sklearn(name: str, kind: str, module: str, finds: str) -> Method:
     return Method(name, kind, finds, (), "scikit-learn", f"sklearn.{module}")
 
 
+def _scaler(name: str, finds: str) -> Method:
+    """Return a scaler of scikit-learn's, in the form that takes tables in blocks too."""
+    return Method(name, "scaler", finds, (), "scikit-learn", "eigenlens")
+
+
 BORROWED = (
     _from_sklearn("TruncatedSVD", "linear", "decomposition", "Singular vectors, without centring"),
     _from_sklearn(
@@ -102,10 +107,10 @@ BORROWED = (
         "Directions that tell classes apart the best",
     ),
     Method("UMAP", "manifold", "Places that keep a fuzzy graph", (), "umap-learn", "umap", True),
-    _from_sklearn("StandardScaler", "scaler", "preprocessing", "Columns of mean 0 and variance 1"),
-    _from_sklearn("MinMaxScaler", "scaler", "preprocessing", "Columns from 0 to 1"),
-    _from_sklearn("RobustScaler", "scaler", "preprocessing", "Columns of median 0 and quartiles 1"),
-    _from_sklearn("Normalizer", "scaler", "preprocessing", "Rows of length 1"),
+    _scaler("StandardScaler", "Columns of mean 0 and variance 1"),
+    _scaler("MinMaxScaler", "Columns from 0 to 1"),
+    _scaler("RobustScaler", "Columns of median 0 and quartiles 1"),
+    _scaler("Normalizer", "Rows of length 1"),
 )
 """Methods that others do as well as anybody could; each is there where its package is."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 from abc import ABC, abstractmethod
@@ -253,6 +254,21 @@ class Blocks(ABC):
     def row_counts(self) -> list[int]:
         """Return the number of rows of each block."""
         return [block.shape[0] for block in self]
+
+    def beside(self, values: NDArray) -> Any:
+        """Return an array with a row for each row of the table, cut as the table is.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, ...)
+
+        Returns
+        -------
+        sequence
+            For `advance`.
+        """
+        edges = np.cumsum([0, *self.row_counts()])
+        return [values[a:b] for a, b in itertools.pairwise(edges)]
 
     def take(self, numbers: NDArray) -> Any:
         """Return the rows of these numbers, in their order, in one pass.
@@ -586,16 +602,20 @@ class Mapped(Blocks):
         """Number of rows."""
         return self.base.n_rows
 
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        return self.base.row_counts()
+
+    def take(self, numbers: NDArray) -> Any:
+        """Return the rows of these numbers, in their order."""
+        return self.function(self.base.take(numbers))
+
     def __iter__(self) -> Iterator[Any]:
         return map(self.function, self.base)
 
     def blocks_from(self, i: int) -> Iterator[Any]:
         """Yield the blocks from number `i` on."""
         return map(self.function, self.base.blocks_from(i))
-
-    def row_counts(self) -> list[int]:
-        """Return the number of rows of each block."""
-        return self.base.row_counts()
 
 
 def rows_in_block(nbytes: int) -> int:

@@ -119,6 +119,10 @@ class Checkpointed(Blocks):
         """Return the rows of these numbers, in their order."""
         return self.log.answered(f"take {len(numbers)}", lambda: self.table.take(numbers))
 
+    def beside(self, values: NDArray) -> Any:
+        """Return an array with a row for each row of the table, a part for each block."""
+        return self.table.beside(values)
+
     def advance(
         self,
         task: Callable[..., tuple[Any, ...]],

@@ -13,6 +13,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._compat import optional
 from ..ops import threads
 from .blocks import Blocks, Pass, add_up, joined, part_of
 from .errors import DataError
@@ -211,6 +211,11 @@ class DaskBlocks(Blocks):
         """Return what `function` makes of the first chunk, where that is."""
         return _later(function)(self._parts[0]).compute()
 
+    def beside(self, values: NDArray) -> Spread:
+        """Return an array with a row for each row of the table, a part for each chunk."""
+        parts = super().beside(values)
+        return Spread([_dask().delayed(part, pure=False, traverse=False) for part in parts])
+
     def take(self, numbers: NDArray) -> Any:
         """Return the rows of these numbers, in their order."""
         counts = np.asarray(self.row_counts())
@@ -250,7 +255,7 @@ class DaskBlocks(Blocks):
 
     def to_dask(self, dtype: Any, width: int | None = None) -> Any:
         """Return a lazy Dask array: of two dimensions, or of one if `width` is None."""
-        da = optional("dask.array", "dask")
+        da = import_module("dask.array")
         counts = [np.nan] * len(self._parts) if self._counts is None else self._counts
         more = () if width is None else (width,)
         chunks = [
@@ -273,7 +278,7 @@ def _later(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _dask() -> Any:
-    return optional("dask", "dask")
+    return import_module("dask")  # it is there: something of it was given
 
 
 def _n_threads() -> int:

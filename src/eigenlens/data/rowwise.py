@@ -16,7 +16,7 @@ from .blocks import Blocks
 from .dask import DaskBlocks
 from .tables import table_of
 
-__all__ = ["ROWWISE", "rowwise"]
+__all__ = ["ROWWISE", "of_table", "rows_of", "rowwise"]
 
 ROWWISE = frozenset(
     {"transform", "inverse_transform", "predict", "score_samples", "impute", "denoise"}
@@ -38,7 +38,7 @@ def rowwise(method: Method) -> Method:
         table = table_of(X)
         if table is None:
             return method(self, X, *args, **given)
-        return _of_table(self, method.__name__, table, args, given)
+        return of_table(self, method.__name__, table, args, given)
 
     return called  # type: ignore[return-value]
 
@@ -59,10 +59,22 @@ class _Rows:
         return found
 
 
-def _of_table(model: Any, name: str, table: Blocks, args: Any, given: Any) -> Any:
+def rows_of(model: Any, name: str, *args: Any, **given: Any) -> _Rows:
+    """Return a method of a model as a function of blocks."""
+    return _Rows(model, name, args, given)
+
+
+def of_table(
+    model: Any, name: str, table: Blocks, args: Any, given: Any, *, lazy: bool = False
+) -> Any:
+    """Return what the method `name` of a model says of the rows of a table.
+
+    A lazy Dask array of Dask's; of another an array or, if `lazy`, a table in blocks.
+    """
     check_is_fitted(model)
     back = name == "inverse_transform"
-    width = model._n_features_out if back else model.n_features_in_
+    width = getattr(model, "_n_features_out", None) if back else None
+    width = model.n_features_in_ if width is None else width
     if not back and table.named and hasattr(model, "feature_names_in_"):
         table = table.select(model.feature_names_in_)
     if len(table.names) != width:
@@ -70,7 +82,11 @@ def _of_table(model: Any, name: str, table: Blocks, args: Any, given: Any) -> An
             f"X has {len(table.names)} features, but {type(model).__name__} is expecting {width} "
             "features as input."
         )
-    rows = _Rows(model, name, args, given)
+    rows = rows_of(model, name, *args, **given)
+    if lazy and not isinstance(table, DaskBlocks):
+        made = table.map(rows)
+        made.named = False  # as an array is that a model makes of one with names
+        return made
     if not isinstance(table, DaskBlocks):
         return np.concatenate([rows(block) for block in threads.looking_ahead(table) if len(block)])
     rows.none = rows(np.ones((1, width), table.dtype))[:0]  # tells the shape and dtype of answers

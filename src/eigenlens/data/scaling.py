@@ -1,21 +1,21 @@
-"""Columns brought to one scale, in blocks: scikit-learn's scalers, fitted in one pass."""
+"""Ways to bring columns to one scale, by name."""
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from .blocks import Blocks
+from .rowwise import rows_of
+from .scalers import MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 __all__ = ["SCALERS", "scaled", "scaler_of"]
 
 
 class Scaling(NamedTuple):
-    """A way to scale: scikit-learn's class for it, and what it does in words."""
+    """A way to scale: the class for it, and what it does in words."""
 
     scaler: type | None
     words: str
@@ -67,18 +67,8 @@ def scaled(blocks: Blocks, how: str) -> tuple[Any, Blocks]:
     scaler = scaler_of(how)
     if scaler is None:
         return None, blocks
-    if hasattr(scaler, "partial_fit"):
-        for block in blocks:
-            if sparse.issparse(block) and not hasattr(scaler, "scale_"):
-                scaler.set_params(**_sparse_parameters(scaler))
-            scaler.partial_fit(block)
-    else:
-        scaler.fit(blocks.read())
-    named = copy(scaler)  # for the model; blocks are arrays, whose columns are in place already
-    named.feature_names_in_ = np.asarray(blocks.names, dtype=object)
-    return named, blocks.map(scaler.transform)
-
-
-def _sparse_parameters(scaler: Any) -> dict[str, Any]:
-    """Return parameters under which zeros stay zeros."""
-    return {"with_mean": False} if isinstance(scaler, StandardScaler) else {}
+    if isinstance(scaler, StandardScaler) and sparse.issparse(next(iter(blocks), None)):
+        scaler.set_params(with_mean=False)  # under which zeros stay zeros
+    scaler.fit(blocks)
+    scaler.feature_names_in_ = np.asarray(blocks.names, dtype=object)
+    return scaler, blocks.map(rows_of(scaler, "transform"))

@@ -50,6 +50,8 @@ class GaussianSpectrum(Estimator):
         "'weights' holds that a weight is a number of copies.",
     )
 
+    _weighs_blocks = True
+
     whiten: bool
     mean_: NDArray
     components_: NDArray

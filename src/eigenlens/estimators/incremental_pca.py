@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from .._compat import Interval, RealNotInt, StrOptions
 from ..data.blocks import Blocks
 from ..ops.moments import merged
+from ..ops.passes import fold
 from ..ops.truncated import TruncatedMoments
 from ..select import rank_of
 from ..solvers import eigh, truncated
@@ -134,7 +135,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         self._begin(self.n_features_in_)
         if isinstance(X, Blocks):
             none = self._moments
-            self._moments = X.fold(_moments_of, shared=(none,), combine=merged) or none
+            self._moments = fold(X, _moments_of, weight, shared=(none,), combine=merged) or none
             self.n_samples_seen_ = self._moments.count
         else:
             self._add(X, weight)
@@ -200,6 +201,6 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         return np.random.default_rng(0)  # the same answer whenever it is asked for
 
 
-def _moments_of(block: Any, none: Any) -> Any:
+def _moments_of(block: Any, weight: NDArray | None, none: Any) -> Any:
     """Return the moments of a block, of the same kind as those of no rows."""
-    return deepcopy(none).add(block)
+    return deepcopy(none).add(block, weight)

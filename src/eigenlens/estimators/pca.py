@@ -13,13 +13,14 @@ from scipy import sparse
 
 from .._compat import Interval, RealNotInt, StrOptions
 from ..data.blocks import WHOLE_BYTES, Blocks
+from ..ops.centred_blocks import CentredBlocks
 from ..ops.finite import NonFiniteError
 from ..ops.moments import Moments
 from ..ops.weights import mass_of
-from ..select import RULES, rank_of
+from ..select import RULES, FactoredBlocks, rank_of
 from ..solvers import eigh, krylov, ppca, svd
 from ..solvers.solution import Monitor
-from ..solvers.spectral import Spectral, choose_solver, default_tol
+from ..solvers.spectral import Rank, Spectral, choose_solver, default_tol
 from ._gaussian import GaussianSpectrum, has_holes, require_more_than_one
 
 __all__ = ["PCA"]
@@ -146,6 +147,10 @@ class PCA(GaussianSpectrum):
         "Raise tol, or take svd_solver='covariance_eigh', which is exact; "
         "for X with holes, ask for fewer components."
     )
+    _instead = (
+        "Take svd_solver='auto' and missing='error', or give rows that fit in one place, for "
+        "example X[:10000].compute()."
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
@@ -194,7 +199,7 @@ class PCA(GaussianSpectrum):
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Spectral:
         if isinstance(X, Blocks):
-            solution = self._solve_blocks(X, rng)
+            solution = self._solve_blocks(X, weight, rng, monitor)
         else:
             require_more_than_one(mass_of(X.shape[0], weight))
             holes = self.missing == "em" and has_holes(X)
@@ -208,23 +213,65 @@ class PCA(GaussianSpectrum):
         return solution
 
     def _fits_blocks(self, table: Blocks) -> bool:
-        d, k = len(table.names), self.n_components
-        return (
-            self.svd_solver in ("auto", "covariance_eigh")
-            and self.missing == "error"
-            and not (isinstance(k, str) and k in RULES)
-            and 8 * d**2 <= WHOLE_BYTES
+        return self.svd_solver not in ("full", "gram_eigh") and self.missing == "error"
+
+    def _solve_blocks(
+        self, X: Blocks, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+    ) -> Spectral:
+        """Form the matrix of products in one pass, or multiply by it, a pass for each product."""
+        d = len(X.names)
+        solver = self.svd_solver
+        if solver == "auto":
+            fits = 8 * d**2 <= WHOLE_BYTES or self.n_components == "mle"
+            solver = "covariance_eigh" if fits else "randomized"
+        table = self._for_rule(X, weight, rng)
+        asked = self._ruled(table, weight, rng)
+        if solver == "covariance_eigh":
+            known = isinstance(table, FactoredBlocks)
+            moments = table.moments if known else Moments.over(X, weight)
+            require_more_than_one(moments.mass)
+            rank = self._rank(solver, (moments.count, d), asked)
+            tol = max(self.tol, default_tol(moments.dtype))
+            return eigh.from_moments(moments, rank, rng=rng, tol=tol)
+        A = CentredBlocks(X, weight)
+        require_more_than_one(A.mass)
+        rank = self._rank(solver, (A.count, d), asked)
+        how = {"block": krylov.width_in_blocks(rank)} | self._budget(solver, rank)
+        return krylov.from_operator(
+            A,
+            rank,
+            mass=A.mass,
+            rows=A.count,
+            dtype=A.dtype,
+            rng=rng,
+            tol=max(self.tol, default_tol(A.dtype)),
+            wide=solver == "randomized",
+            monitor=monitor,
+            **how,
         )
 
-    def _solve_blocks(self, X: Blocks, rng: np.random.Generator) -> Spectral:
-        """Read the table once, and solve the eigenproblem of its scatter."""
-        moments = Moments.over(X)
-        require_more_than_one(moments.mass)
-        shape = moments.count, len(moments.mean)
-        self._require_suited("covariance_eigh", shape, self.n_components)
-        rank = rank_of(self.n_components, moments.count, min(shape))
-        tol = max(self.tol, default_tol(moments.dtype))
-        return eigh.from_moments(moments, rank, rng=rng, tol=tol)
+    def _for_rule(self, X: Blocks, weight: NDArray | None, rng: np.random.Generator) -> Any:
+        """Return what a rule looks at: the table by its moments, or as many rows as fit."""
+        if self.n_components not in RULES or weight is not None:
+            return None
+        d = len(X.names)
+        if 8 * d**2 <= WHOLE_BYTES:
+            return FactoredBlocks(X)
+        n, most = X.n_rows, max(2, WHOLE_BYTES // (8 * d))
+        if n > most:
+            return X.take(np.sort(rng.choice(n, most, replace=False)))
+        return X.take(np.arange(n))
+
+    def _rank(self, solver: str, shape: tuple[int, int], asked: Any) -> Rank:
+        """Return the rank or rule, checked against what the solver can do."""
+        self._require_suited(solver, shape, asked)
+        return rank_of(asked, shape[0], min(shape) - (solver == "arpack"))
+
+    def _budget(self, solver: str, rank: Rank) -> dict[str, Any]:
+        """Return how many vectors and steps to take, where that is asked for."""
+        if solver == "arpack" or self.iterated_power == "auto" or not isinstance(rank, int):
+            return {}
+        return {"block": rank + self.n_oversamples, "max_steps": int(self.iterated_power) + 1}
 
     def _solve_whole(
         self, X: Any, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
@@ -234,21 +281,22 @@ class PCA(GaussianSpectrum):
         solver = self.svd_solver
         if solver == "auto":
             solver = choose_solver(X.shape, asked, sparse=sparse.issparse(X))
-        self._require_suited(solver, X.shape, asked)
-        limit = min(X.shape) - (solver == "arpack")
-        rank = rank_of(asked, X.shape[0], limit)
+        rank = self._rank(solver, X.shape, asked)
         tol = max(self.tol, default_tol(X.dtype))
         if solver == "full":
             return svd.solve(X, rank, weight=weight, tol=tol)
         if solver in ("covariance_eigh", "gram_eigh"):
             transposed = solver == "gram_eigh"
             return eigh.solve(X, rank, weight=weight, transposed=transposed, rng=rng, tol=tol)
-        wide = solver == "randomized"
-        budget = {}
-        if wide and self.iterated_power != "auto" and isinstance(rank, int):
-            budget = {"block": rank + self.n_oversamples, "max_steps": self.iterated_power + 1}
         return krylov.solve(
-            X, rank, weight=weight, wide=wide, rng=rng, tol=tol, monitor=monitor, **budget
+            X,
+            rank,
+            weight=weight,
+            wide=solver == "randomized",
+            rng=rng,
+            tol=tol,
+            monitor=monitor,
+            **self._budget(solver, rank),
         )
 
     def _ruled(self, X: Any, weight: NDArray | None, rng: np.random.Generator) -> Any:
@@ -261,7 +309,7 @@ class PCA(GaussianSpectrum):
             raise TypeError(f"n_components={k!r} needs dense X. {number}")
         if weight is not None:
             raise ValueError(f"n_components={k!r} cannot be used with sample_weight. {number}")
-        if not np.isfinite(X.sum()):
+        if isinstance(X, np.ndarray) and not np.isfinite(X.sum()):
             raise NonFiniteError
         self.choice_ = RULES[k](X, rng)
         if self.choice_.k == 0:
@@ -321,7 +369,7 @@ class PCA(GaussianSpectrum):
                     f"{shape[0]} samples of {shape[1]} features. Ask for a number or a fraction."
                 )
         elif isinstance(k, Integral):
-            least = 1 if solver in ("arpack", "randomized") else 0
+            least = 1 if self.svd_solver in ("arpack", "randomized") else 0
             given = f"n_components={k} must be"
             bound = f"min(n_samples, n_features)={limit} with svd_solver='{solver}'"
             if not least <= int(k) <= limit:

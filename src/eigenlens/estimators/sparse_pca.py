@@ -239,6 +239,7 @@ class SparsePCA(Streaming):
         "check_fit_score_takes_y": "It calls partial_fit after fit, which is refused: fit keeps no "
         "sums of its rows, as n_features squared numbers would go into every saved model.",
     }
+    _weighs_blocks = True
     _remedy = "Raise max_iter or tol."
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -419,7 +420,7 @@ class SparsePCA(Streaming):
         if self.precomputed:
             return self._rows_of_matrix(X, weight)
         if isinstance(X, Blocks):
-            return _Rows.of_moments(Moments.over(X))
+            return _Rows.of_moments(Moments.over(X, weight))
         if X.shape[0] > X.shape[1] and not self._needs_rows():
             return _Rows.of_moments(Moments.of(X, weight))
         return _Rows.of_table(X, weight)

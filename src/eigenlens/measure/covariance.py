@@ -8,13 +8,15 @@ rows in which both of its columns are observed. For columns i and j and those ro
 with x shifted by the column means first, so that the subtraction costs no digits. All pairs
 together are a few products of matrices: with M the mask of what is observed and X zero elsewhere,
 ``X'X``, ``X'M`` and ``M'M``.
+
+A table in blocks is read once; if it has holes once more, with the column means known.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from ..data.blocks import Blocks
+from ..data.tables import table_of
 from ..ops import threads
+from ..ops.columns import ColumnMoments
+from ..ops.finite import NonFiniteError
 from ..ops.moments import Moments
+from ..ops.passes import fold
 from ..ops.weights import roots_of, weighted_rows
 from .frames import column_names
 
@@ -39,9 +46,11 @@ def covariance(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, dataframe} of shape (n, d), or Moments
+    X : {array-like, sparse matrix, dataframe, Blocks} of shape (n, d), or Moments
         NaN is a hole. With holes, an entry is computed from the rows in which both columns are
-        observed; the matrix may then have negative eigenvalues.
+        observed; the matrix may then have negative eigenvalues. A table of
+        :func:`eigenlens.open`, a Dask array or dataframe, or a large memory map is read in blocks:
+        once, or twice if it has holes; a few d x d matrices are held.
     sample_weight : array-like of shape (n,), optional
         How often each row counts.
     ddof : float, default=1
@@ -51,8 +60,9 @@ def covariance(
     Returns
     -------
     ndarray or dataframe of shape (d, d)
-        A dataframe with the names of the columns for a pandas or polars dataframe. NaN where fewer
-        than two rows have both columns.
+        A dataframe with the names of the columns for a pandas or polars dataframe, an array for all
+        else; the order of the columns is that of `X`. NaN where fewer than two rows have both
+        columns.
 
     See Also
     --------
@@ -79,8 +89,8 @@ def correlation(X: ArrayLike | Moments, *, sample_weight: ArrayLike | None = Non
 
     Parameters
     ----------
-    X : {array-like, sparse matrix, dataframe} of shape (n, d), or Moments
-        NaN is a hole, as in :func:`covariance`.
+    X : {array-like, sparse matrix, dataframe, Blocks} of shape (n, d), or Moments
+        NaN is a hole, as in :func:`covariance`; so are tables in blocks read.
     sample_weight : array-like of shape (n,), optional
         How often each row counts.
 
@@ -101,7 +111,9 @@ def correlation(X: ArrayLike | Moments, *, sample_weight: ArrayLike | None = Non
     R = pairs.correlation()
     constant = pairs.constant()
     if constant.any():
-        names = column_names(X, len(constant))[constant]
+        table = table_of(X)
+        known = column_names(X, len(constant)) if table is None else np.asarray(table.names)
+        names = known[constant]
         shown = ", ".join(map(str, names[:5])) + (", ..." if len(names) > 5 else "")
         several = len(names) > 1
         warnings.warn(
@@ -154,6 +166,8 @@ def _pairs(X: Any, sample_weight: ArrayLike | None) -> _Pairs:
         if sample_weight is not None:
             raise ValueError("Moments carry their weights: give sample_weight to update instead.")
         return _of_moments(X)
+    if (table := table_of(X)) is not None:
+        return _of_table(table, weighted_rows(table, sample_weight)[1])
     checked = check_array(
         X,
         accept_sparse="csr",
@@ -165,11 +179,64 @@ def _pairs(X: Any, sample_weight: ArrayLike | None) -> _Pairs:
     stored = rows.data if sparse.issparse(rows) else rows
     if not np.isnan(stored.sum()):  # inf has been refused, so that only NaN gives NaN
         return _of_moments(Moments.of(rows, weight))
-    if sparse.issparse(rows):
+    _require_dense(rows)
+    return _with_holes(rows, weight)
+
+
+def _require_dense(X: Any) -> None:
+    if sparse.issparse(X):
         raise ValueError(
             "Sparse X holds NaN. Holes are taken in dense X only: give X.toarray(), or fill them."
         )
-    return _with_holes(rows, weight)
+
+
+def _of_table(table: Blocks, weight: NDArray | None) -> _Pairs:
+    """Read a table in blocks once; if it has holes once more."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = fold(table, _moments_of, weight, combine=_merged)
+    if found is None:
+        raise ValueError("X has no rows. A covariance needs two at least.")
+    if isinstance(found, Moments):
+        return _of_moments(found)
+    columns = ColumnMoments(*found)
+    if not np.isfinite(columns.squares).all():
+        table.fold(_checked)
+    _require_entries(columns.mass > 0)
+    sums = fold(table, _sums, weight, shared=(columns.mean,))
+    return _of_sums(sums, columns.mean, columns.dtype)
+
+
+def _moments_of(block: Any, weight: NDArray | None) -> Moments | tuple[Any, ...]:
+    """Return the moments of a block or, if it has holes, those of each column."""
+    try:
+        return Moments.of(block, weight)
+    except NonFiniteError:
+        _require_dense(block)
+        return astuple(ColumnMoments.of(block, weight, missing=True))
+
+
+def _merged(parts: list[Any]) -> Moments | tuple[Any, ...]:
+    first, *others = parts
+    for other in others:
+        if isinstance(first, Moments) and isinstance(other, Moments):
+            first.merge(other)
+        else:
+            first = astuple(_columns(first).merge(_columns(other)))
+    return first
+
+
+def _columns(part: Moments | tuple[Any, ...]) -> ColumnMoments:
+    if isinstance(part, tuple):
+        return ColumnMoments(*part)
+    mass, size = np.full(len(part.mean), part.mass), part.dtype.itemsize
+    return ColumnMoments(
+        part.count, part.mass, mass, part.mean, part._tail, part.squares.copy(), size
+    )
+
+
+def _checked(block: Any) -> int:
+    rules = {"accept_sparse": True, "ensure_all_finite": "allow-nan", "input_name": "X"}
+    return int(check_array(block, **rules).shape[0])
 
 
 def _of_moments(moments: Moments) -> _Pairs:
@@ -179,28 +246,40 @@ def _of_moments(moments: Moments) -> _Pairs:
 
 
 def _with_holes(X: NDArray, weight: NDArray | None) -> _Pairs:
-    n, d = X.shape
-    roots = roots_of(n, weight, np.dtype(np.float64))
-    seen = ~np.isnan(X)
-    if (empty := np.flatnonzero(~seen.any(axis=0))).size:
+    _require_entries(~np.isnan(X).all(axis=0))
+    mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
+    return _of_sums(_sums(X, weight, mean), mean, X.dtype)
+
+
+def _require_entries(some: NDArray) -> None:
+    if (empty := np.flatnonzero(~some)).size:
         raise ValueError(
             f"Column {empty[0]} of X holds nothing but NaN. Drop it, or give values for it."
         )
-    mean = np.asarray(np.nanmean(X, axis=0, dtype=np.float64))
+
+
+def _sums(X: NDArray, weight: NDArray | None, mean: NDArray) -> NDArray:
+    """Return, over the rows that have both columns, weights, sums, products and squares."""
+    n, d = X.shape
+    roots = roots_of(n, weight, np.dtype(np.float64))
     blocks = threads.spans(n, max(d, (1 << 21) // (8 * d)))
 
     def part(i: int) -> NDArray:
         rows, r = blocks[i], roots[blocks[i], None]
-        M = seen[rows]
+        M = ~np.isnan(X[rows])
         Z = np.where(M, X[rows] - mean, 0.0) * r
         M = M * r
         return np.stack([M.T @ M, Z.T @ M, Z.T @ Z, (Z * Z / r).T @ M])
 
-    N, sums, products, squares = np.sum(threads.run(part, len(blocks)), axis=0)
+    return np.asarray(np.sum(threads.run(part, len(blocks)), axis=0))
+
+
+def _of_sums(found: NDArray, mean: NDArray, dtype: np.dtype) -> _Pairs:
+    N, sums, products, squares = found
     mass = np.where(N > 0, N, np.nan)
     products = products - sums * sums.T / mass
     squares = (squares - sums**2 / mass).clip(min=0.0)
-    return _Pairs(N, products, squares, mean, float(np.finfo(X.dtype).eps))
+    return _Pairs(N, products, squares, mean, float(np.finfo(dtype).eps))
 
 
 def _like(X: Any, C: NDArray) -> Any:

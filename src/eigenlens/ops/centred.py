@@ -3,6 +3,8 @@
 Seen from its smaller side: with ``A = X - 1 mu'`` for tall X and its transpose for wide X, `gram`
 applies ``A'A`` to a block of vectors in one pass over X. Rows of X may carry weights: then mu is
 the weighted mean, and each centred row is multiplied by the square root of its weight.
+
+For X in memory here, for tables in blocks in :mod:`.centred_blocks`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from . import scatter, threads
 from .jit import compiled
 from .weights import mass_of, roots_of
 
-__all__ = ["Centred", "Table", "centred", "formed", "moments", "product"]
+__all__ = ["Centred", "Table", "centred", "formed", "gram_of", "moments", "product"]
 
 Table: TypeAlias = "NDArray | sparse.csr_array | sparse.csc_array"
 
@@ -105,6 +107,31 @@ def formed(X: Table, weight: NDArray | None, transposed: bool) -> tuple[NDArray,
     return scatter.gram(X, weight) if transposed else scatter.scatter(X, weight)
 
 
+def gram_of(X: Table, weight: NDArray | None, mean: NDArray, V: NDArray) -> NDArray:
+    """Return ``A'A V`` with ``A = X - 1 mean'`` for any `mean`, rows weighted, in float64."""
+    if not sparse.issparse(X):
+        scale = None if weight is None else roots_of(X.shape[0], weight, X.dtype)[:, None]
+        return _gram(_centring(X, mean, scale), _spans(X), V.astype(X.dtype))
+    Z, rest = _shifted_by(sparse.csr_array(X), mean)
+    T = Z @ V - rest @ V
+    if weight is not None:
+        T *= weight[:, None]
+    return np.asarray(Z.T @ T - np.multiply.outer(rest, T.sum(axis=0)))
+
+
+def _gram(block: Callable[[slice], NDArray], spans: list[slice], W: NDArray) -> NDArray:
+    def part(i: int) -> NDArray:
+        B = block(spans[i])
+        return B.T @ (B @ W)
+
+    parts = threads.run(part, len(spans))
+    return np.asarray(np.sum(parts, axis=0, dtype=np.float64))
+
+
+def _spans(A: NDArray) -> list[slice]:
+    return threads.spans(len(A), max(64, (1 << 22) // (A.shape[1] * A.itemsize)))
+
+
 class _Dense:
     def __init__(self, X: NDArray, weight: NDArray | None, transposed: bool) -> None:
         self.mean, self.square = scatter.mean_and_square(X, weight)
@@ -118,17 +145,10 @@ class _Dense:
             roots = roots_of(X.shape[0], weight, X.dtype)
             self._scale = roots if transposed else roots[:, None]
         self._block = _centring(self._A, self._offset, self._scale)
-        self._blocks = threads.spans(len(self._A), max(64, (1 << 22) // (self.dim * X.itemsize)))
+        self._blocks = _spans(self._A)
 
     def gram(self, V: NDArray) -> NDArray:
-        W = V.astype(self._A.dtype)
-
-        def part(i: int) -> NDArray:
-            B = self._block(self._blocks[i])
-            return B.T @ (B @ W)
-
-        parts = threads.run(part, len(self._blocks))
-        return np.asarray(np.sum(parts, axis=0, dtype=np.float64))
+        return _gram(self._block, self._blocks, V.astype(self._A.dtype))
 
     def across(self, V: NDArray) -> NDArray:
         return product(self._A, self._offset, V.astype(self._A.dtype), self._scale)
@@ -217,6 +237,13 @@ def _shift_stored_columns(
         shift[full] = first[full] + sums[full] / n
         Z = sparse.csr_array((Z.data - shift[Z.indices], Z.indices, Z.indptr), Z.shape)
     return Z, shift
+
+
+def _shifted_by(Z: sparse.csr_array, mean: NDArray) -> tuple[sparse.csr_array, NDArray]:
+    """Return Z with its fully stored columns centred, in float64, and the means of the others."""
+    full = np.bincount(Z.indices, minlength=Z.shape[1]) == Z.shape[0]
+    data = Z.data.astype(np.float64) - np.where(full, mean, 0.0)[Z.indices]
+    return sparse.csr_array((data, Z.indices, Z.indptr), Z.shape), np.where(full, 0.0, mean)
 
 
 def _column_sums(Z: sparse.csr_array, roots: NDArray) -> tuple[NDArray, NDArray]:

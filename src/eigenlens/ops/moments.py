@@ -12,27 +12,20 @@ changes nothing but rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from ..data.tables import table_of
 from .centred import Table, moments
 from .finite import require_finite
+from .passes import Foldable, fold
 from .scatter import add_square, in_two_parts
 from .weights import mass_of, weighted_rows
 
-__all__ = ["Centre", "Foldable", "Moments", "merged"]
-
-
-class Foldable(Protocol):
-    """A table in blocks: see :class:`eigenlens.Blocks`."""
-
-    def fold(self, task: Callable[[Any], Any], *, combine: Callable[[list[Any]], Any]) -> Any:
-        """Return what `task` makes of each block, put together by `combine`."""
-        ...
+__all__ = ["Centre", "Moments", "merged"]
 
 
 class Centre:
@@ -106,17 +99,19 @@ class Moments(Centre):
         return self
 
     @classmethod
-    def over(cls, blocks: Foldable) -> Moments:
+    def over(cls, blocks: Foldable, weight: NDArray | None = None) -> Moments:
         """Return the moments of checked rows that come in blocks, in one pass."""
-        return blocks.fold(cls.of, combine=merged) or cls()
+        return fold(blocks, cls.of, weight, combine=merged) or cls()
 
     def update(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Add the rows of `X`: all of them or, if an error is raised, none.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            float32 data are multiplied in float32, block by block, and added up in float64.
+        X : {array-like, sparse matrix, Blocks} of shape (n, d)
+            float32 data are multiplied in float32, block by block, and added up in float64. A
+            table of :func:`eigenlens.open`, a Dask array or dataframe, or a large memory map is
+            read in one pass.
         sample_weight : array-like of shape (n,), optional
             A weight w counts as w copies of the row; 0 leaves it out.
 
@@ -124,6 +119,10 @@ class Moments(Centre):
         -------
         self
         """
+        if (table := table_of(X)) is not None:
+            _, weight = weighted_rows(table, sample_weight)
+            with np.errstate(invalid="ignore", over="ignore"):
+                return self.merge(Moments.over(table, weight))
         rows, weight = weighted_rows(_table(X), sample_weight)
         if rows.shape[0]:
             with np.errstate(invalid="ignore", over="ignore"):
@@ -146,13 +145,13 @@ class Moments(Centre):
         -------
         self
         """
+        if other.count == 0:
+            return self
         if self.count and len(other.mean) != len(self.mean):
             raise ValueError(
                 f"{len(other.mean)} columns cannot be added to moments of {len(self.mean)} "
                 "columns. Give the same columns in every batch."
             )
-        if other.count == 0:
-            return self
         if self.count == 0:
             self.mean = self._tail = np.zeros_like(other.mean)
             self.scatter = np.zeros_like(other.scatter)

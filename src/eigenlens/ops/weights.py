@@ -11,7 +11,10 @@ __all__ = ["mass_of", "roots_of", "total", "weighted_rows"]
 
 
 def weighted_rows(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, NDArray | None]:
-    """Return `X` without its rows of weight zero, and the other weights, checked, in float64."""
+    """Return `X` without its rows of weight zero, and the other weights, checked, in float64.
+
+    A table in blocks keeps all: passes over it leave the rows of weight zero out.
+    """
     if sample_weight is None:
         return X, None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -30,7 +33,7 @@ def weighted_rows(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, NDArray
     if weight.size and not weight.any():
         raise ValueError("Every sample_weight is zero. Give a positive number for some rows of X.")
     kept = weight > 0
-    return (X, weight) if kept.all() else (X[kept], weight[kept])
+    return (X, weight) if kept.all() or hasattr(X, "beside") else (X[kept], weight[kept])
 
 
 def mass_of(n: int, weight: NDArray | None) -> float:

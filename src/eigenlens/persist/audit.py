@@ -18,6 +18,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 from scipy import sparse
 
 from .._register import classes
+from ..data import scalers  # noqa: F401  loads what a pipeline may hold beside the register
 
 __all__ = [
     "ModelFileError",

@@ -3,7 +3,8 @@
 Two kinds. Rules on spectra, `fraction` and `minka`, take the leading variances in falling order,
 the total variance, and whether these are all variances; they return a number, or None if they must
 see more of them. Rules on tables, those of `RULES`, separate factors from noise; they take a table
-and a random generator, and return a `Choice` with the evidence.
+and a random generator, and return a `Choice` with the evidence. A table in blocks goes to them as
+`FactoredBlocks`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from .choice import Choice
 from .consensus import RULES, Consensus, consensus
 from .cross_validation import cross_validation
 from .factored import Factored, factored
+from .factored_blocks import FactoredBlocks
 from .gavish_donoho import gavish_donoho
 from .kernel_width import KernelWidth, kernel_width
 from .masked import masked_cross_validation
@@ -25,6 +27,7 @@ __all__ = [
     "Choice",
     "Consensus",
     "Factored",
+    "FactoredBlocks",
     "KernelWidth",
     "consensus",
     "cross_validation",

@@ -24,12 +24,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..ops import threads
 from ..ops.lanczos import leading, top_pairs
 from .choice import Choice
+from .cross_validation_blocks import Groups
 from .factored import Factored, Seed, Table, checked
+from .factored_blocks import FactoredBlocks
 
 __all__ = ["against_the_least", "cross_validation"]
 
@@ -75,15 +77,11 @@ def cross_validation(X: Table, rng: Seed = None, *, groups: int = GROUPS) -> Cho
     """
     if groups < 2:
         raise ValueError(f"groups={groups} leaves nothing to predict from. Ask for at least 2.")
-    Z, seen = _centred(X)
-    if Z.shape[0] < Z.shape[1]:
-        Z, seen = Z.T, None if seen is None else seen.T
     what, note = "excess cost", "error of hidden entries / variance, above its standard error"
-    if Z.shape[1] < 2 or not Z.any():
-        return Choice("cv", 0, what, np.empty(0), np.empty(0), note)
     rng = np.random.default_rng(rng)
-    rows, columns = (_dealt(size, groups, rng) for size in Z.shape)
-    blocks = _Blocks(Z, seen, rows, columns, rng)
+    blocks = _in_passes(X, groups, rng) if isinstance(X, FactoredBlocks) else _of(X, groups, rng)
+    if blocks is None:
+        return Choice("cv", 0, what, np.empty(0), np.empty(0), note)
     limit = blocks.limit
     tried = min(START, limit)
     while True:
@@ -95,7 +93,25 @@ def cross_validation(X: Table, rng: Seed = None, *, groups: int = GROUPS) -> Cho
         tried = min(2 * tried, limit)
 
 
-def _centred(X: Table) -> tuple[NDArray, NDArray | None]:
+def _of(X: ArrayLike | Factored, groups: int, rng: np.random.Generator) -> _Blocks | None:
+    """Return the blocks of a table in memory; None where there is nothing to predict."""
+    Z, seen = _centred(X)
+    if Z.shape[0] < Z.shape[1]:
+        Z, seen = Z.T, None if seen is None else seen.T
+    if Z.shape[1] < 2 or not Z.any():
+        return None
+    rows, columns = (_dealt(size, groups, rng) for size in Z.shape)
+    return _Blocks(Z, seen, rows, columns, rng)
+
+
+def _in_passes(X: FactoredBlocks, groups: int, rng: np.random.Generator) -> Groups | None:
+    """Return the same of a table whose rows are read in blocks."""
+    if min(X.shape) < 2 or not X.moments.squares.any():
+        return None
+    return Groups.of(X, groups, _dealt, rng, _leading, CHARGE)
+
+
+def _centred(X: ArrayLike | Factored) -> tuple[NDArray, NDArray | None]:
     """Return the table centred by its columns, missing entries zero, and where it was seen.
 
     In units of its largest entry, so that no square overflows.
@@ -104,7 +120,7 @@ def _centred(X: Table) -> tuple[NDArray, NDArray | None]:
     return Z / (np.abs(Z).max() or 1.0), seen
 
 
-def _deviations(X: Table) -> tuple[NDArray, NDArray | None]:
+def _deviations(X: ArrayLike | Factored) -> tuple[NDArray, NDArray | None]:
     if isinstance(X, Factored):
         return X.centred(), None
     X = checked(X, missing=True)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..solvers import svd
 from ..solvers.spectral import Spectral, default_tol
+from .factored_blocks import FactoredBlocks
 
 __all__ = ["Factored", "Seed", "Table", "checked", "factored"]
 
@@ -26,6 +27,11 @@ class Factored:
 
     X: NDArray
     spectral: Spectral
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.X.shape[0], self.X.shape[1]
 
     @property
     def singular(self) -> NDArray:
@@ -48,8 +54,8 @@ class Factored:
         return self.X - self.spectral.mean.astype(np.float64)
 
 
-Table = ArrayLike | Factored
-"""What a rule works on: an array, or one that has been factored for several rules."""
+Table = ArrayLike | Factored | FactoredBlocks
+"""What a rule works on: an array, one that has been factored for several rules, or blocks."""
 
 
 Seed = np.random.Generator | int | None
@@ -73,13 +79,13 @@ def checked(X: ArrayLike, *, missing: bool = False) -> NDArray:
     return X
 
 
-def factored(X: Table) -> Factored:
+def factored(X: Table) -> Factored | FactoredBlocks:
     """Return `X` with its decomposition. Allocates what the full SVD does, three copies of X.
 
     By SVD, because products of X with itself lose noise that is small beside the first factor, and
     the draws that follow cost more.
     """
-    if isinstance(X, Factored):
+    if isinstance(X, Factored | FactoredBlocks):
         return X
     X = checked(X)
     return Factored(X, svd.solve(X, min(X.shape), tol=default_tol(X.dtype)))

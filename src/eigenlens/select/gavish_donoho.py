@@ -48,7 +48,7 @@ def gavish_donoho(X: Table, rng: Seed = None, *, noise: float | None = None) -> 
     (3, 3)
     """
     table = factored(X)
-    n, d = table.X.shape
+    n, d = table.shape
     values = table.singular
     how = "noise given"
     if noise is None:

@@ -24,6 +24,8 @@ from ..ops import threads
 from ..ops.lanczos import leading
 from .choice import Choice, leading_run
 from .factored import Factored, Seed, Table, factored
+from .factored_blocks import FactoredBlocks
+from .resampling_blocks import Flipped, Normal
 
 __all__ = ["deflation", "flip", "parallel"]
 
@@ -38,6 +40,9 @@ STEPS = 20  # of the iteration that finds that noise
 
 Scramble = Callable[[NDArray, NDArray, np.random.Generator], None]
 """Write to the first array the second with its structure destroyed. Features are rows here."""
+
+Draw = Callable[[int], NDArray] | Flipped | Normal
+"""From a seed to singular values of a destroyed table; from several at once, in blocks."""
 
 WHAT = "singular value"
 
@@ -81,11 +86,10 @@ def parallel(X: Table, rng: Seed = None, *, quantile: float = 0.95, n_draws: int
     3
     """
     table, rng = factored(X), np.random.default_rng(rng)
-    observed, side = table.singular, min(table.X.shape)
+    observed, side = table.singular, min(table.shape)
     top = len(observed) if side <= FORMED else min(START, len(observed))
     while True:
-        draw = _Destroyed(table, 0, _permute, top).draw
-        found = _compare(observed[:top], draw, quantile, n_draws, rng)
+        found = _compare(observed[:top], _permuted(table, top), quantile, n_draws, rng)
         if found.k < top or top == len(observed):
             break
         top = min(2 * top, len(observed))
@@ -130,8 +134,7 @@ def flip(X: Table, rng: Seed = None, *, quantile: float = 0.95, n_draws: int = 3
     3
     """
     table, rng = factored(X), np.random.default_rng(rng)
-    draw = _Destroyed(table, 0, _flip_signs).draw
-    found = _compare(table.singular, draw, quantile, n_draws, rng)
+    found = _compare(table.singular, _flipped(table, 0), quantile, n_draws, rng)
     note = _percent(f"{quantile:.0%} quantile of sign-flipped tables, {found.draws} draws")
     return Choice.of("flip", WHAT, table.singular, found.thresholds, note)
 
@@ -182,8 +185,7 @@ def deflation(X: Table, rng: Seed = None, *, quantile: float = 0.99, n_draws: in
     thresholds = np.full(len(observed), np.nan)
     k = rounds = draws = 0
     while k < len(observed):
-        draw = _Destroyed(table, k, _flip_signs).draw
-        found = _compare(observed[k:], draw, quantile, n_draws, rng)
+        found = _compare(observed[k:], _flipped(table, k), quantile, n_draws, rng)
         rounds, draws = rounds + 1, draws + found.draws
         thresholds[k:] = found.thresholds
         if found.k == 0:
@@ -204,19 +206,31 @@ class _Found:
     draws: int
 
 
+def _permuted(table: Factored | FactoredBlocks, top: int) -> Draw:
+    if isinstance(table, FactoredBlocks):
+        return Normal(table, top, _leading)
+    return _Destroyed(table, 0, _permute, top).draw
+
+
+def _flipped(table: Factored | FactoredBlocks, k: int) -> Draw:
+    if isinstance(table, FactoredBlocks):
+        return Flipped(table, k, _leading, _restoring, FLOOR)
+    return _Destroyed(table, k, _flip_signs).draw
+
+
 def _compare(
     observed: NDArray,
-    draw: Callable[[int], NDArray],
+    draw: Draw,
     quantile: float,
     n_draws: int,
     rng: np.random.Generator,
 ) -> _Found:
     """Count the `observed` values, in falling order, that exceed the quantile of the draws.
 
-    `draw` gives from a seed one value for each observed one, or one for all. The test is exact for
-    exchangeable draws: at most so many may be as large that, with the observed one, they are ``1 -
-    quantile`` of all. Later draws can only take values away, so the count ends early where none is
-    left, and where all that are left stand far above all draws.
+    `draw` gives from a seed one value for each observed one, or one for all. The test is exact
+    for exchangeable draws: at most so many may be as large that, with the observed one, they are
+    ``1 - quantile`` of all. Later draws can only take values away, so the count ends early where
+    none is left, and where all that are left stand far above all draws.
     """
     allowed = int((1 - quantile) * (n_draws + 1) + 1e-9) - 1
     if not 0 < quantile < 1 or allowed < 0:
@@ -228,8 +242,7 @@ def _compare(
     draws: list[NDArray] = []
     k, thresholds = len(observed), np.zeros(len(observed))
     for batch in threads.spans(n_draws if k else 0, BATCH):
-        start = batch.start
-        draws += threads.run(lambda i, a=start: draw(seeds[a + i]), batch.stop - start)  # type: ignore[misc]
+        draws += _drawn(draw, seeds[batch])
         if len(draws) <= allowed:
             continue
         values = np.sort(draws, axis=0)
@@ -239,6 +252,12 @@ def _compare(
         if k == 0 or (len(draws) >= CERTAIN and (observed > far)[:k].all()):
             break
     return _Found(k, thresholds, len(draws))
+
+
+def _drawn(draw: Draw, seeds: NDArray) -> list[NDArray]:
+    if isinstance(draw, Flipped | Normal):
+        return draw.draws(seeds)
+    return threads.run(lambda i: draw(seeds[i]), len(seeds))
 
 
 class _Destroyed:

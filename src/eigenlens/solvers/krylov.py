@@ -13,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import threads
-from ..ops.centred import Table, centred
+from ..ops.centred import Centred, Table, centred
 from ..ops.finite import require_finite
 from ..ops.lanczos import lanczos
 from ..ops.weights import mass_of
 from .solution import Monitor, ignore
 from .spectral import Rank, Spectral, assemble, certify, cross_over, settle
 
-__all__ = ["solve"]
+__all__ = ["from_operator", "solve", "width_in_blocks"]
 
 START = 16  # pairs to begin with where a rule decides how many
+EXTRA = 16  # vectors beyond the wanted ones to multiply at once, where a step is a pass
+WIDEST = 96  # beyond, products cost more than the reading
 
 
 def solve(
@@ -38,16 +40,58 @@ def solve(
     monitor: Monitor = ignore,
 ) -> Spectral:
     """Return the principal axes of `X` to the residual `tol`, or after `max_steps` steps."""
-    A, mass = centred(X, weight), mass_of(X.shape[0], weight)
+    A = centred(X, weight)
     require_finite(A.mean, A.square)
+    return from_operator(
+        A,
+        rank,
+        mass=mass_of(X.shape[0], weight),
+        rows=X.shape[0],
+        dtype=X.dtype,
+        rng=rng,
+        tol=tol,
+        wide=wide,
+        block=block or (16 if wide else 4),
+        max_steps=max_steps,
+        monitor=monitor,
+    )
+
+
+def width_in_blocks(rank: Rank) -> int:
+    """Return how many vectors to multiply at once where each step is a pass over a table.
+
+    More than in memory, so that steps are few: those beyond the wanted ones do their share, because
+    an iteration converges as if the directions that a block of vectors has room for were gone.
+    """
+    return min(EXTRA + (rank if isinstance(rank, int) else START), WIDEST)
+
+
+def from_operator(
+    A: Centred,
+    rank: Rank,
+    *,
+    mass: float,
+    rows: int,
+    dtype: np.dtype,
+    rng: np.random.Generator,
+    tol: float,
+    wide: bool,
+    block: int,
+    max_steps: int | None = None,
+    monitor: Monitor = ignore,
+) -> Spectral:
+    """Return the principal axes of the table, of `dtype`, that is known by its products.
+
+    Its `rows` count for `mass` rows. Steps, and two to four products more for the proof.
+    """
     dof = mass - 1
     total = A.square / dof
     pairs = lanczos(
         A,
-        rank if isinstance(rank, int) else min(START, A.dim),
+        max(rank, 1) if isinstance(rank, int) else min(START, A.dim),
         rng=rng,
         tol=tol / 2,  # the other half is for rounding
-        block=block or (16 if wide else 4),
+        block=block,
         max_steps=max_steps,
         enough=None if isinstance(rank, int) else lambda v: settle(rank, v / dof, total, False),
         watch=lambda captured: monitor(captured / dof),
@@ -62,14 +106,14 @@ def solve(
         residuals,
         values,
         k,
-        X.dtype,
+        dtype,
         tol,
         rest=pairs.rest(A.square, k),
         stopped=pairs.stopped,
     )
     components = V.T
     if A.transposed:
-        with threads.blas_for(X.shape[1] * k**2):
+        with threads.blas_for(len(A.mean) * k**2):
             components, singular = cross_over(A.across(V))
         values = np.concatenate([singular**2, values[k:]])
     return assemble(
@@ -77,7 +121,7 @@ def solve(
         values,
         A.square,
         mass=mass,
-        rows=X.shape[0],
+        rows=rows,
         complete=pairs.complete,
         solver="randomized" if wide else "arpack",
         n_iter=pairs.steps,

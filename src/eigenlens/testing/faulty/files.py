@@ -24,17 +24,17 @@ class Ending(IntEnum):
 class SeesOneBlock(PCA):
     """Takes the first block of a large table for all of it."""
 
-    def _solve_blocks(self, X: Any, rng: Any) -> Any:
-        return super()._solve_blocks(ArrayBlocks(next(iter(X))), rng)
+    def _solve_blocks(self, X: Any, *given: Any) -> Any:
+        return super()._solve_blocks(ArrayBlocks(next(iter(X))), *given)
 
 
 @faulty("dask")
 class SeesOneChunk(PCA):
     """Takes the last chunk for all of a Dask array."""
 
-    def _solve_blocks(self, X: Any, rng: Any) -> Any:
+    def _solve_blocks(self, X: Any, *how: Any) -> Any:
         spread = isinstance(X, DaskBlocks)
-        return super()._solve_blocks(ArrayBlocks([*X][-1]) if spread else X, rng)
+        return super()._solve_blocks(ArrayBlocks([*X][-1]) if spread else X, *how)
 
 
 @faulty("command_line")
