@@ -173,12 +173,12 @@ class KernelPCA(Estimator):
 
     Rows may come in blocks, from a file or from Dask, if there is an `approximation`: landmarks and
     components are those of the same rows in memory, whatever the blocks. A fit with m landmarks
-    makes one pass over the table, then about m / 100 rounds of a pass and a look at some thousand
+    makes one pass over the table, then some m / 100 + 3 rounds of a pass and a look at at most 8192
     rows (which for files other than ``.npy`` is another reading), then one pass for the signs and
     scores; one more where ``gamma='scale'`` or the kernel is linear, and where the number of rows
     must be counted. Nothing is kept beside the table: memory is that of a few blocks, m x m
-    numbers, and, for files, `eigenvectors_`. A row takes some ``2 m^2 + m^3 / 400`` operations, and
-    ``m^2 / 256 + m`` values of the kernel.
+    numbers, one number for 64 rows, and, for files, `eigenvectors_`. A row takes some ``2 m^2 + m^3
+    / 400`` operations, and ``m^2 / 256 + m`` values of the kernel.
 
     A pre-image is the point whose image is nearest to the projection, which itself is no image.
     It depends on where the search begins: `denoise` begins at the point, `inverse_transform` at the
