@@ -335,12 +335,13 @@ def test_passes_of_steps_are_counted(small_sample):
     assert (table.passes, table.looks) == (1 + model.n_iter_ + 1, 1)
 
 
+@pytest.mark.parametrize("options", [{"tol": 1e-10}, {"tol": 1, "max_iter": 1}])
 @pytest.mark.parametrize("make", [Counted, CHUNKINGS["ragged"]])
-def test_cells_without_rows_take_the_farthest(make):
+def test_cells_without_rows_take_the_farthest(make, options):
     rows = planted()
     start = rows[:6].copy()
     start[3:] = 1e3 * np.arange(1, 4)[:, None]
-    table, options = make(rows), {"init": start, "tol": 1e-10}
+    table, options = make(rows), {"init": start, **options}
     model, whole = VectorQuantizer(6, **options).fit(table), VectorQuantizer(6, **options).fit(rows)
     assert_same_cells(model, whole, table)
     assert len(np.unique(np.asarray(model.predict(table)))) == 6
