@@ -277,6 +277,14 @@ class Estimator(
         """Whether `_solve` takes a table in blocks, with the parameters as they are."""
         return False
 
+    def _require_rows(self, n: int) -> None:
+        """Raise if a table in blocks, whose rows are counted late, has fewer than a fit needs."""
+        if n < self._min_samples:
+            raise ValueError(
+                f"X has {n} row(s), and {type(self).__name__} needs at least {self._min_samples}. "
+                "Give more rows."
+            )
+
     def _ensure_all_finite(self) -> bool | Literal["allow-nan"]:
         """Return what scikit-learn's checks call `ensure_all_finite`."""
         return True

@@ -271,7 +271,7 @@ class Blocks(ABC):
         return [values[a:b] for a, b in itertools.pairwise(edges)]
 
     def take(self, numbers: NDArray) -> Any:
-        """Return the rows of these numbers, in their order, in one pass.
+        """Return the rows of these numbers, in their order, in one pass, up to the last of them.
 
         Parameters
         ----------
@@ -290,12 +290,19 @@ class Blocks(ABC):
             if last > first:
                 found.append(block[wanted[first:last] - start])
             start = stop
+            if last == len(wanted):
+                break
         if not found:
             return np.empty((0, len(self.names)), self.dtype)
         rows = functools.reduce(_stack, found)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         return rows[place]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the blocks are sparse, as the first row tells."""
+        return bool(sparse.issparse(self.take(np.zeros(1, np.int64))))
 
     # ---------------------------------------------------------------------------- as one, in part
 

@@ -88,7 +88,9 @@ def of_table(
         made.named = False  # as an array is that a model makes of one with names
         return made
     if not isinstance(table, DaskBlocks):
-        return np.concatenate([rows(block) for block in threads.looking_ahead(table) if len(block)])
+        return np.concatenate(
+            [rows(block) for block in threads.looking_ahead(table) if block.shape[0]]
+        )
     rows.none = rows(np.ones((1, width), table.dtype))[:0]  # tells the shape and dtype of answers
     width = rows.none.shape[1] if rows.none.ndim > 1 else None
     return table.map(rows).to_dask(rows.none.dtype, width)

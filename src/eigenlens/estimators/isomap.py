@@ -369,7 +369,7 @@ class Isomap(Estimator):
             n_jobs=self.n_jobs,
         )
         Estimator._store(model, expansion, X)
-        model.n_features_in_ = len(expansion.eigenvectors)
+        model.n_features_in_ = len(expansion.scores)
         return model
 
     @property

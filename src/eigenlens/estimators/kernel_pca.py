@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._base import Estimator, StrPath, fitting
 from .._compat import Interval, RealNotInt, StrOptions
+from ..data.blocks import Blocks
+from ..data.dask import DaskBlocks
 from ..ops import threads
 from ..ops.finite import NonFiniteError
 from ..ops.half import Centred
@@ -33,12 +35,13 @@ from ..ops.kernels import (
     Tanh,
     median_square,
 )
+from ..ops.moments import Dispersion
 from ..select import rank_of
 from ..solvers import kernel as kernel_solver
 from ..solvers import preimage
 from ..solvers.kernel import NEGATIVE, Axes, Expansion, choose_solver
 from ..solvers.preimage_distance import from_distances
-from ..solvers.preimage_learned import Learned, learn
+from ..solvers.preimage_learned import Learned, learn, rows_to_learn_from
 from ..solvers.solution import Monitor
 
 __all__ = ["KernelPCA"]
@@ -129,6 +132,8 @@ class KernelPCA(Estimator):
         Of the centred kernel matrix, in falling order.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
         Scores of the rows over the root of the eigenvalue; the largest entry of each is positive.
+        Not there after a fit to a Dask table, whose rows stay where they are: `transform` gives
+        their scores.
     explained_variance_ : ndarray of shape (n_components,)
         Variances of the scores: eigenvalues over n_samples - 1.
     explained_variance_ratio_ : ndarray of shape (n_components,)
@@ -166,6 +171,15 @@ class KernelPCA(Estimator):
     A fit allocates one half of the kernel matrix in float64, and for 'dense' two matrices of its
     size beside it; with `approximation` an array of n_samples by n_landmarks.
 
+    Rows may come in blocks, from a file or from Dask, if there is an `approximation`: landmarks and
+    components are those of the same rows in memory, whatever the blocks. A fit with m landmarks
+    makes one pass over the table, then some m / 100 + 3 rounds of a pass and a look at at most 8192
+    rows (which for files other than ``.npy`` is another reading), then one pass for the signs and
+    scores; one more where ``gamma='scale'`` or the kernel is linear, and where the number of rows
+    must be counted. Nothing is kept beside the table: memory is that of a few blocks, m x m
+    numbers, one number for 64 rows, and, for files, `eigenvectors_`. A row takes some ``2 m^2 + m^3
+    / 400`` operations, and ``m^2 / 256 + m`` values of the kernel.
+
     A pre-image is the point whose image is nearest to the projection, which itself is no image.
     It depends on where the search begins: `denoise` begins at the point, `inverse_transform` at the
     row whose scores are nearest.
@@ -197,6 +211,10 @@ class KernelPCA(Estimator):
     kind = "kernel"
     claims = frozenset({"uncorrelated"})
     choose_solver = staticmethod(choose_solver)
+    _instead = (
+        "Give the table itself with approximation='nystrom', and preimage in place of "
+        "fit_inverse_transform."
+    )
     _remedy = "Raise tol or max_iter, or take eigen_solver='dense', which is exact."
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -312,11 +330,10 @@ class KernelPCA(Estimator):
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> Expansion:
         self._require_suited(X)
-        self.gamma_ = self._width(X, rng)
-        self._shift = None
-        if self.kernel == "linear" and not sparse.issparse(X):
-            self._shift = X.mean(axis=0, dtype=np.float64)  # which centring takes off again
         n, k = X.shape[0], self.n_components
+        self._require_rows(n)
+        self.gamma_ = self._width(X, rng)
+        self._shift = self._shift_of(X)
         if isinstance(k, Integral) and k > n:
             warnings.warn(
                 f"n_components={k} is more than the {n} rows of X, and no more than {n} components "
@@ -338,6 +355,10 @@ class KernelPCA(Estimator):
         self._warn_of_few(found, k)
         self._learn(found, X, rng)
         return found
+
+    def _fits_blocks(self, table: Blocks) -> bool:
+        way_back = bool(self.preimage) or not self.fit_inverse_transform
+        return bool(self.approximation) and self.kernel != "precomputed" and way_back
 
     def _solve_exactly(
         self, X: Any, k: Any, rank: Any, rng: np.random.Generator, monitor: Monitor
@@ -374,7 +395,14 @@ class KernelPCA(Estimator):
         # numbers of other kernels may be large beside their variance
         dtype = X.dtype if isinstance(kernel, Radial) else np.dtype(np.float64)
         return kernel_solver.nystrom(
-            kernel, X, rank, most=min(most, n), tol=tol, rng=rng, dtype=dtype
+            kernel,
+            X,
+            rank,
+            most=min(most, n),
+            tol=tol,
+            rng=rng,
+            dtype=dtype,
+            keep=not isinstance(X, DaskBlocks),
         )
 
     def _warn_of_few(self, found: Expansion, k: Any) -> None:
@@ -416,7 +444,7 @@ class KernelPCA(Estimator):
                 "approximation needs a kernel that is positive definite, and 'sigmoid' is not. "
                 "Take another kernel, or approximation=None."
             )
-        if sparse.issparse(X) and (self.fit_inverse_transform or self.preimage):
+        if (self.fit_inverse_transform or self.preimage) and _is_sparse(X):
             raise NotImplementedError(
                 "Inverse transform not implemented for sparse matrices! Take X.toarray(), or "
                 "neither preimage nor fit_inverse_transform."
@@ -445,17 +473,28 @@ class KernelPCA(Estimator):
                 "none. Leave gamma as it is."
             )
         if self.gamma == "scale":
-            if sparse.issparse(X):
+            if isinstance(X, Blocks):
+                variance = Dispersion.over(X).variance()
+            elif sparse.issparse(X):
                 variance = float(X.multiply(X).mean()) - float(X.mean()) ** 2
             else:
                 variance = float(np.var(X, dtype=np.float64))
             found = X.shape[1] * variance
         else:
-            sample = X[np.sort(rng.permutation(X.shape[0])[:SAMPLE])]
-            found = median_square(sample)
+            some = np.sort(rng.permutation(X.shape[0])[:SAMPLE])
+            found = median_square(_rows(X, some))
         if not np.isfinite(found):
             raise NonFiniteError
         return 1 / found if found > 0 else 1.0
+
+    def _shift_of(self, X: Any) -> NDArray | None:
+        """Return what the linear kernel subtracts from all rows, and centring takes off again."""
+        if self.kernel != "linear" or _is_sparse(X):
+            return None
+        if isinstance(X, Blocks):
+            return Dispersion.over(X).mean
+        mean: NDArray = X.mean(axis=0, dtype=np.float64)
+        return mean
 
     def _kernel(self, *, of_scores: bool = False) -> Kernel:
         """Return the kernel with its parameters, between rows, or between scores."""
@@ -493,8 +532,8 @@ class KernelPCA(Estimator):
 
     def _explain_kernel(self, X: Any) -> None:
         """Raise if the kernel, and not X, holds what is not a number."""
-        values = X.data if sparse.issparse(X) else X
-        if self.kernel != "precomputed" and np.isfinite(values).all():
+        holes = X.fold(_holes) if isinstance(X, Blocks) else _holes(X)
+        if self.kernel != "precomputed" and not holes:
             name = self.kernel if isinstance(self.kernel, str) else "the given function"
             raise ValueError(
                 f"The kernel ({name}) gives NaN or inf for some rows of X, all of which are finite."
@@ -535,10 +574,10 @@ class KernelPCA(Estimator):
     def _store(self, solution: Any, X: Any) -> None:
         with np.errstate(over="ignore"):  # of eigenvalues, which are squares of scores
             super()._store(solution, X)
-        self.X_fit_ = X.copy() if self.copy_X and solution.landmarks is None else X
-        if solution.landmarks is not None:
+        if solution.landmarks is None:
+            self.X_fit_ = X.copy() if self.copy_X else X
+        else:
             self.landmarks_ = solution.landmarks
-            self.X_fit_ = X[solution.landmarks]
 
     def fit_transform(self, X: ArrayLike, y: object = None) -> NDArray:
         """Fit to `X`, and return its scores: those of `fit` and then `transform`, for nothing more.
@@ -708,11 +747,17 @@ class KernelPCA(Estimator):
 
     def _learn(self, found: Expansion, X: Any, rng: np.random.Generator) -> None:
         """Learn what `inverse_transform` needs to know."""
-        scores = found.scores
+        if self.preimage and self._way_back != "learned":
+            return
         if self.preimage:
-            if self._way_back == "learned":
-                self.learned_ = learn(scores, X, rng=rng)
+            if isinstance(X, Blocks):
+                rows = X.take(rows_to_learn_from(X.n_rows, rng))
+                scores = found.axes.project(self._kernel(), rows, found.X_fit)
+                self.learned_ = learn(scores, rows, rng=rng)
+            else:
+                self.learned_ = learn(found.scores, X, rng=rng)
         elif self.fit_inverse_transform:
+            scores = found.scores
             K = self._kernel(of_scores=True).between(scores, scores)
             K.flat[:: len(K) + 1] += self.alpha
             rows = X.astype(np.float64, copy=False)
@@ -750,6 +795,20 @@ class KernelPCA(Estimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _is_sparse(X: Any) -> bool:
+    return X.is_sparse if isinstance(X, Blocks) else bool(sparse.issparse(X))
+
+
+def _rows(X: Any, numbers: NDArray) -> Any:
+    return X.take(numbers) if isinstance(X, Blocks) else X[numbers]
+
+
+def _holes(X: Any) -> int:
+    """Return how many entries are not finite."""
+    values = X.data if sparse.issparse(X) else X
+    return int(values.size - np.count_nonzero(np.isfinite(values)))
 
 
 def _symmetric(K: Any) -> NDArray:

@@ -17,10 +17,13 @@ from sklearn.utils import check_array, check_random_state
 
 from .._base import Estimator, StrPath, fitting
 from .._compat import Interval, StrOptions
-from ..ops import threads
-from ..ops.centred import centred, product
+from ..data.blocks import Blocks
+from ..data.dask import DaskBlocks
+from ..ops.centred import centred
 from ..ops.finite import require_finite
-from ..solvers.solution import Certificate, Monitor, Solution
+from ..ops.moments import Dispersion
+from ..solvers.lloyd import Cells, csr, descend, means_of, nearest, squares
+from ..solvers.solution import Certificate, Monitor, Solution, ignore
 
 __all__ = ["VectorQuantizer", "choose_solver"]
 
@@ -28,7 +31,9 @@ RESIDUAL = "distance of the centres from the means of their cells / spread of X"
 STEPS = 10  # of Lloyd's between two looks at the certificate
 LARGE = 1e10  # products in a step of Lloyd's, which then takes about a second
 RANDOM_STARTS = 10  # scikit-learn's number, where rows are drawn without looking at distances
-BYTES = 1 << 22  # of a block of rows
+SAMPLE = 20_000  # rows of a table in blocks that settle where to start,
+FEWEST = 50  # or so many for each centre if that is more,
+SAMPLE_BYTES = 1 << 28  # or as many as this holds if that is less
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,22 +43,6 @@ class CodeBook(Solution):
     components: NDArray
     inertia: float
     reconstruction_err: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Centres, and the cells of the rows that are nearest to each."""
-
-    centres: NDArray
-    means: NDArray
-    mass: NDArray
-    square: float
-    """Squared distances of the rows from their centres, summed."""
-
-    @property
-    def residual(self) -> float:
-        """Root of what a step to the means takes off the square."""
-        return float(np.sqrt(self.mass @ ((self.centres - self.means) ** 2).sum(axis=1)))
 
 
 def choose_solver(shape: tuple[int, int], n_components: int) -> str:
@@ -127,7 +116,8 @@ default='k-means++'
         The code book H, the centres of large cells first. If X has fewer rows that differ, the
         last ones repeat others, and no row is theirs.
     labels_ : ndarray of shape (n_samples,)
-        For each row of the fit the number of its centre.
+        For each row of the fit the number of its centre. Not there after a fit to a Dask table,
+        whose rows stay where they are: `predict` gives a Dask array of them.
     inertia_ : float
         Squared distances of the rows from their centres, weighted and summed.
     reconstruction_err_ : float
@@ -140,10 +130,12 @@ default='k-means++'
         from their mean: its square is the share of the sum of squares that one more step would take
         off. It proves that no step leads further, not that no other code book is better.
     n_iter_ : int
-        Steps, of all starts together; passes over X in batches.
+        Steps, of all starts together; passes over X in batches. For tables in blocks, passes over
+        all rows.
     converged_ : bool
     objective_history_ : ndarray
-        The squared error after every ten steps, start after start, as callbacks are shown it.
+        The squared error after every ten steps, start after start, as callbacks are shown it. For
+        tables in blocks, that of the passes.
 
     See Also
     --------
@@ -154,6 +146,16 @@ default='k-means++'
     -----
     A fit allocates one copy of X in float64, whatever its dtype, and n_samples x n_components
     numbers.
+
+    Rows may come in blocks, from a file or from Dask. Then ``'k-means++'`` and ``'random'`` draw
+    from a sample of 20 000 rows, or 50 for each centre, that does not depend on the blocks, and the
+    best of `n_init` starts is found there (for ``'auto'`` up to 10, which cost no more than one on
+    all rows); steps over all rows go on from it. Where the table is no
+    larger, the sample is all of it, and the answer that of the table in memory. From centres that
+    are given the steps are those in memory too. A fit takes one pass for the mean, a look at the
+    sample, a pass for each step (two where a cell has lost its rows), and for files one for
+    `labels_`. Memory is that of the sample, a few blocks and some k x d numbers. ``'auto'`` is
+    ``'kmeans'`` here.
 
     References
     ----------
@@ -185,6 +187,10 @@ default='k-means++'
         ),
         "The start is drawn from the rows, and repeated rows are drawn otherwise than weighted "
         "ones. Centres are weighted means whatever the start: test_vector_quantizer holds it.",
+    )
+    _instead = (
+        "Take solver='kmeans' without sample_weight, or rows that fit in one place, for example "
+        "X[:10000].compute()."
     )
     _remedy = "Raise max_iter or tol; after batches, take solver='kmeans'."
 
@@ -239,7 +245,7 @@ default='k-means++'
         ----------
         X : {array-like, sparse matrix, Blocks} of shape (n_samples, n_features)
             The data, one row a sample. It is never written to. A table of :func:`eigenlens.open`
-            is read as a whole.
+            is taken in blocks if it is large, and so is a Dask array or dataframe.
         y : Ignored
             Present for the conventions of pipelines.
         sample_weight : array-like of shape (n_samples,), optional
@@ -258,42 +264,109 @@ default='k-means++'
     def _solve(
         self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> CodeBook:
+        if isinstance(X, Blocks):
+            return self._solve_blocks(X, rng, monitor)
         moments = centred(X, weight)
         require_finite(moments.mean, moments.square)
         n, d = X.shape
-        if self.n_components > n:
-            raise ValueError(
-                f"n_components={self.n_components} is more than n_samples={n}. "
-                f"Ask for at most {n}, or give more data."
-            )
-        # a copy, because scikit-learn centres dense rows in place and takes none that are read-only
-        if sparse.issparse(X):
-            mean, rows = np.zeros(d), _rows(X).copy()
-        else:
-            mean, rows = moments.mean, np.subtract(X, moments.mean, dtype=np.float64)
-        search = _Search(
-            rows=rows,
-            weight=np.ones(n) if weight is None else weight,
-            # of rows that are all the same every distance is zero, whatever it is compared with
-            spread=float(np.sqrt(max(moments.square, 0.0))) or 1.0,
-            k=int(self.n_components),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            state=self._state(rng),
-            monitor=monitor,
-        )
+        self._require_enough(n)
+        mean = np.zeros(d) if sparse.issparse(X) else moments.mean
+        search = self._search(X, mean, _root(moments.square), weight, rng, monitor)
         solver = choose_solver(X.shape, self.n_components) if self.solver == "auto" else self.solver
         start = self.init if isinstance(self.init, str) else self._given(d) - mean
         if solver == "minibatch":
             cells = search.by_batches(start, self.n_init, self.batch_size)
         else:
             cells = search.by_steps(start, self._n_starts())
-        certificate = Certificate(RESIDUAL, cells.residual / search.spread, self.tol)
+        return self._code_book(
+            cells, mean, search.spread, solver=solver, n_iter=search.n_iter, history=search.history
+        )
+
+    def _solve_blocks(self, X: Blocks, rng: np.random.Generator, monitor: Monitor) -> CodeBook:
+        """Find a start on a sample of the rows, and go down from it in passes over all."""
+        about, most, stride = Dispersion.over(X), int(self.max_iter), 1
+        self._require_rows(about.count)
+        self._require_enough(about.count)
+        spread = _root(about.square)
+        sample = self._sample(X, about.count, rng) if isinstance(self.init, str) else None
+        thin = X.is_sparse if sample is None else sparse.issparse(sample)
+        mean = np.zeros(len(X.names)) if thin else about.mean
+        if sample is None:
+            start = self._given(len(mean)) - mean
+            # looks where the search in memory does, which takes two passes more to get there
+            stride, most = STEPS + 2, most + 2 * -(-most // STEPS)
+        else:
+            times = about.count / sample.shape[0]
+            search = self._search(sample, mean, spread / float(np.sqrt(times)), None, rng, ignore)
+            start = search.by_steps(self.init, self._n_starts(times)).centres
+        found = descend(
+            X,
+            start,
+            mean=mean,
+            spread=spread,
+            tol=self.tol,
+            most=most,
+            stride=stride,
+            monitor=monitor,
+        )
+        return self._code_book(
+            found.cells, mean, spread, solver="kmeans", n_iter=found.n_steps, history=found.history
+        )
+
+    def _sample(self, X: Blocks, n: int, rng: np.random.Generator) -> Any:
+        """Return rows to find a start on, the same whatever the blocks; all if there are few."""
+        k, d = int(self.n_components), len(X.names)
+        size = max(k, min(max(SAMPLE, FEWEST * k), SAMPLE_BYTES // (8 * d)))
+        return X.take(np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False)))
+
+    def _search(
+        self,
+        X: Any,
+        mean: NDArray,
+        spread: float,
+        weight: NDArray | None,
+        rng: np.random.Generator,
+        monitor: Monitor,
+    ) -> _Search:
+        # a copy, because scikit-learn centres dense rows in place and takes none that are read-only
+        rows = csr(X).copy() if sparse.issparse(X) else np.subtract(X, mean, dtype=np.float64)
+        return _Search(
+            rows=rows,
+            weight=np.ones(X.shape[0]) if weight is None else weight,
+            spread=spread,
+            k=int(self.n_components),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            state=self._state(rng),
+            monitor=monitor,
+        )
+
+    def _fits_blocks(self, table: Blocks) -> bool:
+        return self.solver != "minibatch"
+
+    def _require_enough(self, n: int) -> None:
+        if self.n_components > n:
+            raise ValueError(
+                f"n_components={self.n_components} is more than n_samples={n}. "
+                f"Ask for at most {n}, or give more data."
+            )
+
+    def _code_book(
+        self,
+        cells: Cells,
+        mean: NDArray,
+        spread: float,
+        *,
+        solver: str,
+        n_iter: int,
+        history: list[float],
+    ) -> CodeBook:
+        certificate = Certificate(RESIDUAL, cells.residual / spread, self.tol)
         return CodeBook(
             solver=solver,
-            n_iter=search.n_iter,
+            n_iter=n_iter,
             converged=certificate.holds,
-            objective_history=np.array(search.history),
+            objective_history=np.array(history),
             certificate=certificate,
             components=cells.centres[np.argsort(-cells.mass, kind="stable")] + mean,
             inertia=cells.square,
@@ -306,12 +379,14 @@ default='k-means++'
         state: np.random.RandomState = check_random_state(seed)
         return state
 
-    def _n_starts(self) -> int:
+    def _n_starts(self, times: float = 1.0) -> int:
+        """Return how many starts to take on a part of the rows, of which X has `times` as many."""
         if not isinstance(self.init, str):
             return 1
-        if self.n_init == "auto":
-            return RANDOM_STARTS if self.init == "random" else 1
-        return int(self.n_init)
+        if self.n_init != "auto":
+            return int(self.n_init)
+        # on a sample, as many as cost no more than one on all rows
+        return RANDOM_STARTS if self.init == "random" else min(RANDOM_STARTS, int(times))
 
     def _given(self, d: int) -> NDArray:
         """Return the centres to start from, checked."""
@@ -330,7 +405,11 @@ default='k-means++'
             # a centre turned round is no centre
             self.components_ = np.ascontiguousarray(solution.components, dtype=X.dtype)
         self.n_components_ = len(self.components_)
-        self.labels_ = _nearest(X, self.components_)  # of all rows, also those of no weight
+        if isinstance(X, Blocks):
+            if not isinstance(X, DaskBlocks):
+                self.labels_ = self.predict(X)
+        else:
+            self.labels_ = nearest(X, self.components_)  # of all rows, also those of no weight
 
     def _asked_to_converge(self) -> bool:
         return self.solver != "minibatch"  # who asks for batches asks for an approximation
@@ -346,7 +425,7 @@ default='k-means++'
         -------
         ndarray of shape (n_samples,)
         """
-        return _nearest(self._fitted(X), self.components_)
+        return nearest(self._fitted(X), self.components_)
 
     def transform(self, X: ArrayLike) -> NDArray:
         """Return the codes W of `X`: in each row a 1 for the nearest centre, all else 0.
@@ -361,7 +440,7 @@ default='k-means++'
         """
         rows = self._fitted(X)
         codes: NDArray = np.zeros((rows.shape[0], len(self.components_)), dtype=rows.dtype)
-        codes[np.arange(len(codes)), _nearest(rows, self.components_)] = 1
+        codes[np.arange(len(codes)), nearest(rows, self.components_)] = 1
         return codes
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
@@ -390,8 +469,8 @@ default='k-means++'
         float
         """
         rows = self._fitted(X)
-        labels = _nearest(rows, self.components_)
-        return -float(_squares(rows, self.components_, labels).mean())
+        labels = nearest(rows, self.components_)
+        return -float(squares(rows, self.components_, labels).mean())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -415,7 +494,7 @@ class _Search:
     n_iter: int = 0
     stopped: bool = False
 
-    def by_batches(self, start: Any, n_init: Any, batch_size: int) -> _Cells:
+    def by_batches(self, start: Any, n_init: Any, batch_size: int) -> Cells:
         """Return cells that batches of rows have found, with their means as centres."""
         n_init = n_init if isinstance(start, str) else 1
         model = MiniBatchKMeans(
@@ -423,7 +502,7 @@ class _Search:
         )
         return self._run(model)
 
-    def by_steps(self, start: Any, n_starts: int) -> _Cells:
+    def by_steps(self, start: Any, n_starts: int) -> Cells:
         """Return the best cells to which steps of Lloyd's lead from several starts."""
         found = []
         for _ in range(n_starts):
@@ -432,7 +511,7 @@ class _Search:
                 break
         return min(found, key=lambda cells: cells.square)
 
-    def _descend(self, start: Any) -> _Cells:
+    def _descend(self, start: Any) -> Cells:
         """Go down from one start, with a look at the certificate every few steps."""
         steps_left = self.max_iter
         while True:
@@ -447,7 +526,7 @@ class _Search:
                 return cells
             start = cells.means
 
-    def _run(self, model: Any) -> _Cells:
+    def _run(self, model: Any) -> Cells:
         """Fit a model of scikit-learn's; return its cells, and note how it went."""
         model.set_params(random_state=self.state)
         with warnings.catch_warnings():  # that there are fewer rows that differ does no harm
@@ -456,65 +535,16 @@ class _Search:
         self.n_iter += int(model.n_iter_)
         # Means are summed again, because those of scikit-learn depend on the number of threads in
         # their last digits.
-        means, _ = self._means(model.labels_, model.cluster_centers_)
-        labels = _nearest(self.rows, means)
-        square = float(self.weight @ _squares(self.rows, means, labels))
-        self.history.append(square)
-        self.stopped = self.monitor(square)
-        return _Cells(means, *self._means(labels, means), square)
-
-    def _means(self, labels: NDArray, centres: NDArray) -> tuple[NDArray, NDArray]:
-        """Return the mean and the mass of each cell; one without rows stays at its centre."""
-        n = len(labels)
-        members = sparse.csr_array((self.weight, (labels, np.arange(n))), shape=(self.k, n))
-        mass = np.asarray(members.sum(axis=1))
-        sums = members @ self.rows
-        sums = sums.toarray() if sparse.issparse(sums) else sums
-        full = mass > 0
-        means = centres.copy()
-        means[full] = sums[full] / mass[full, None]
-        return means, mass
+        means, _ = means_of(self.rows, model.labels_, model.cluster_centers_, self.weight)
+        cells = Cells.of(self.rows, means, self.weight)
+        self.history.append(cells.square)
+        self.stopped = self.monitor(cells.square)
+        return cells
 
 
-def _rows(X: Any) -> sparse.csr_array:
-    """Return a sparse table as scikit-learn's k-means needs it, without a copy where it is so.
+def _root(square: float) -> float:
+    """Return the root of the sum of squares, which distances are compared with.
 
-    Numbers are float64, indices 32 bits wide where they can be, and no entry is in two parts.
+    Of rows that are all the same every distance is zero, whatever it is compared with.
     """
-    rows = sparse.csr_array(X, dtype=np.float64)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    width = sparse.get_index_dtype(maxval=max(rows.nnz, rows.shape[1]))
-    indices, indptr = (part.astype(width, copy=False) for part in (rows.indices, rows.indptr))
-    return sparse.csr_array((rows.data, indices, indptr), shape=rows.shape)
-
-
-def _nearest(X: Any, centres: NDArray) -> NDArray:
-    """Return for each row the number of its nearest centre, the first of several.
-
-    ``|x - c|^2`` is ``|x - s|^2 + |c - s|^2 - 2 (x - s)'(c - s)``, whatever s; with the middle of
-    the centres for s it keeps its digits far from zero, and its first term is the same for all c.
-    """
-    centres = centres.astype(np.float64)  # whose squares do not overflow where float32's would
-    middle = centres.mean(axis=0)
-    V = centres - middle
-    along = X @ V.T - middle @ V.T if sparse.issparse(X) else product(X, middle, V.T)
-    labels: NDArray = np.argmin((V * V).sum(axis=1) - 2 * along, axis=1)
-    return labels
-
-
-def _squares(X: Any, centres: NDArray, labels: NDArray) -> NDArray:
-    """Return the squared distance of each row from its centre, in float64."""
-    if sparse.issparse(X):
-        rows, own = _rows(X), centres.astype(np.float64)
-        n = rows.shape[0]
-        at = np.repeat(np.arange(n), np.diff(rows.indptr))  # the row of each entry
-        change = rows.data * (rows.data - 2 * own[labels[at], rows.indices])
-        squares = np.bincount(at, change, minlength=n) + (own * own).sum(axis=1)[labels]
-        return np.asarray(np.maximum(squares, 0.0))  # a row that is a centre may come out below
-    out = np.empty(len(X))
-    for block in threads.spans(len(X), max(1, BYTES // (8 * X.shape[1]))):
-        away = np.subtract(X[block], centres[labels[block]], dtype=np.float64)
-        out[block] = np.einsum("ij,ij->i", away, away)
-    return out
+    return float(np.sqrt(max(square, 0.0))) or 1.0

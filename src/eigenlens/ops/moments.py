@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..data.tables import table_of
-from .centred import Table, moments
+from .centred import Table, centred, moments
 from .finite import require_finite
 from .passes import Foldable, fold
 from .scatter import add_square, in_two_parts
 from .weights import mass_of, weighted_rows
 
-__all__ = ["Centre", "Moments", "merged"]
+__all__ = ["Centre", "Dispersion", "Moments", "merged"]
 
 
 class Centre:
@@ -119,6 +118,8 @@ class Moments(Centre):
         -------
         self
         """
+        from ..data.tables import table_of  # which needs moments, to write them down
+
         if (table := table_of(X)) is not None:
             _, weight = weighted_rows(table, sample_weight)
             with np.errstate(invalid="ignore", over="ignore"):
@@ -188,6 +189,43 @@ class Moments(Centre):
 
     def __repr__(self) -> str:
         return f"Moments(count={self.count}, mass={self.mass:g}, columns={len(self.mean)})"
+
+
+class Dispersion(Centre):
+    """Count and mean of rows, and one sum of squares about it: enough to shift and scale by.
+
+    Attributes
+    ----------
+    square : float
+        Squared distances of the rows from their mean, summed.
+    """
+
+    square = 0.0
+
+    @classmethod
+    def of(cls, X: Table) -> Self:
+        """Return the dispersion of checked rows."""
+        found, self = centred(X), cls(X.shape[1])
+        self.count, self.mass, self.dtype = X.shape[0], float(X.shape[0]), X.dtype
+        self.mean, self.square = found.mean, found.square
+        require_finite(self.mean, self.square)
+        return self
+
+    @classmethod
+    def over(cls, blocks: Foldable) -> Dispersion:
+        """Return the dispersion of checked rows that come in blocks, in one pass."""
+        return blocks.fold(cls.of, combine=merged) or cls(0)
+
+    def merge(self, other: Dispersion) -> Self:
+        """Add the rows that `other` has seen; `other` stays as it is."""
+        step, between = self._join(other)
+        self.square += other.square + between * float(step @ step)
+        return self
+
+    def variance(self) -> float:
+        """Return the variance of all entries, whatever their column."""
+        d = len(self.mean)
+        return self.square / (self.mass * d) + float(np.var(self.mean))
 
 
 def merged(parts: list[Any]) -> Any:

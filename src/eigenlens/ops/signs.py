@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fix_signs", "signs_of"]
+__all__ = ["deciding", "fix_signs", "signs_of"]
 
 TIE = 1e-6
 
@@ -28,3 +28,17 @@ def signs_of(directions: NDArray) -> NDArray:
     first = np.argmax(size >= (1 - TIE) * size.max(axis=1, keepdims=True), axis=1)
     negative = directions[np.arange(len(directions)), first] < 0
     return np.where(negative, -1, 1).astype(directions.dtype)
+
+
+def deciding(entries: NDArray) -> NDArray:
+    """Return those of some entries of a direction that may decide its sign, whatever the others.
+
+    Of entries in their order, these are larger than all before them, and equal to the largest as
+    the rule counts. The first of those of all parts of a direction, joined, decides.
+    """
+    size = np.abs(entries)
+    near = size >= (1 - TIE) * size.max(initial=0.0)
+    entries, size = entries[near], size[near]
+    before = np.concatenate([[-1.0], np.maximum.accumulate(size)[:-1]])
+    found: NDArray = entries[size > before]
+    return found

@@ -22,12 +22,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..data.blocks import Blocks
 from ..ops import threads
 from ..ops.half import Centred
 from ..ops.kernels import Kernel, Rbf
 from ..ops.lanczos import Operator, Pairs, lanczos
 from ..ops.pivoted import pivoted_cholesky
-from ..ops.scatter import scatter
+from ..ops.pivoted_blocks import BlockFactor
 from ..ops.signs import signs_of
 from .solution import Certificate, Monitor, Solution, ignore
 from .spectral import Rank, certify, settle
@@ -109,8 +110,8 @@ class Expansion(Solution):
     ----------
     eigenvalues : ndarray of shape (k,)
         Of the centred kernel, in falling order; what rounding explains is zero.
-    eigenvectors : ndarray of shape (n, k)
-        Scores of the rows over the root of the eigenvalue.
+    eigenvectors : ndarray of shape (n, k) or None
+        Scores of the rows over the root of the eigenvalue; None if they were not to be kept.
     axes : Axes
         On all rows, or those of `landmarks`.
     total_variance : float
@@ -121,20 +122,25 @@ class Expansion(Solution):
         If it was looked for: below zero for kernels that are not positive definite.
     landmarks : ndarray of shape (m,) or None
         Rows that are points; None for all.
+    X_fit : array of shape (m, d) or None
+        The landmarks themselves.
     """
 
     eigenvalues: NDArray
-    eigenvectors: NDArray
+    eigenvectors: NDArray | None
     axes: Axes
     total_variance: float
     explained_variance: NDArray
     explained_variance_ratio: NDArray
     smallest_eigenvalue: float | None = None
     landmarks: NDArray | None = None
+    X_fit: Any = None
 
     @property
     def scores(self) -> NDArray:
-        """Scores of the rows."""
+        """Scores of the rows, where they were kept."""
+        if self.eigenvectors is None:
+            raise ValueError("Scores of rows that are spread over machines are not kept.")
         return self.eigenvectors * np.sqrt(np.maximum(self.eigenvalues, 0.0))
 
     def first(self, k: int) -> Expansion:
@@ -142,7 +148,7 @@ class Expansion(Solution):
         return replace(
             self,
             eigenvalues=self.eigenvalues[:k],
-            eigenvectors=self.eigenvectors[:, :k],
+            eigenvectors=None if self.eigenvectors is None else self.eigenvectors[:, :k],
             axes=self.axes.first(k),
             explained_variance=self.explained_variance[:k],
             explained_variance_ratio=self.explained_variance_ratio[:k],
@@ -263,16 +269,17 @@ def solve(
     )
 
 
-def _nothing(n: int, k: int) -> Expansion:
-    """Return k axes of no length: all images of the n rows are zero."""
+def _nothing(n: int, k: int, first: Any, keep: bool) -> Expansion:
+    """Return k axes of no length: all images of the n rows are zero, also that of the first."""
     row = np.zeros((1, k))
     axes = Axes(row, np.ones(1), np.zeros(k), row, np.zeros(1), 0.0)
     return Expansion(
         solver="nystrom",
         eigenvalues=np.zeros(k),
-        eigenvectors=np.zeros((n, k)),
+        eigenvectors=np.zeros((n, k)) if keep else None,
         axes=axes,
         landmarks=np.zeros(1, np.int64),
+        X_fit=first,
         certificate=Certificate(ADDED, 0.0, 1.0),
         **_variances(np.zeros(k), 0.0, n),
     )
@@ -317,6 +324,7 @@ def nystrom(
     tol: float = 0.0,
     rng: np.random.Generator,
     dtype: Any = np.float64,
+    keep: bool = True,
 ) -> Expansion:
     """Return the leading axes among combinations of at most `most` rows of `X`.
 
@@ -324,22 +332,31 @@ def nystrom(
     ----------
     kernel : Kernel
         Positive semi-definite.
-    X : ndarray or sparse matrix of shape (n, d)
+    X : ndarray, sparse matrix or Blocks of shape (n, d)
     rank : int or rule
     most : int
-        Landmarks.
+        Landmarks, at most n.
     tol : float
         Share of the trace of the kernel that may be left: fewer landmarks may do.
     rng : Generator
         Draws the landmarks.
     dtype : dtype
         Of the factor, an array of n rows and a column for each landmark: all the memory it takes.
+        Of a table in blocks the factor is never there as a whole.
+    keep : bool
+        Whether to return the eigenvectors too, of as many rows as a table in blocks has.
     """
-    factor = pivoted_cholesky(kernel, X, most, tol=tol, rng=rng, dtype=dtype)
+    blocks, given = isinstance(X, Blocks), {"tol": tol, "rng": rng, "dtype": dtype}
+    factor: Any = (
+        BlockFactor(kernel, X, most, keep=keep, **given)
+        if blocks
+        else pivoted_cholesky(kernel, X, most, **given)
+    )
     if not len(factor.pivots):
-        return _nothing(X.shape[0], rank if isinstance(rank, int) else 0)
-    F, L = factor.F, factor.L
-    mean, C = scatter(F)
+        first = X.take(np.zeros(1, np.int64)) if blocks else X[[0]]
+        return _nothing(X.shape[0], rank if isinstance(rank, int) else 0, first, keep)
+    mean, C = factor.scatter()
+    L = factor.L
     with threads.blas_for(float(len(C)) ** 3):
         values, V = np.linalg.eigh(C)
     values, V = values[::-1].clip(min=0.0), V[:, ::-1]
@@ -348,10 +365,8 @@ def nystrom(
     k = len(values) if k is None else min(k, len(values))
     values, V = values[:k].copy(), V[:, :k]
     values[values <= NOTHING * values.max(initial=0.0)] = 0.0
-    scores = F @ V.astype(F.dtype) - (mean @ V).astype(F.dtype)
-    signs = signs_of(scores.T).astype(np.float64)
-    V, scores = V * signs, scores * signs.astype(F.dtype)
-    roots = np.sqrt(values).astype(F.dtype)
+    scores, turned = factor.scores(V, mean)
+    V = V * turned.astype(np.float64)
     back = scipy.linalg.solve_triangular(L.T, np.column_stack([V, mean]), check_finite=False)
     about = L - mean
     own = about @ V
@@ -367,9 +382,17 @@ def nystrom(
     return Expansion(
         solver="nystrom",
         eigenvalues=values,
-        eigenvectors=np.divide(scores, roots, out=np.zeros_like(scores), where=roots > 0),
+        eigenvectors=None if scores is None else _directions(scores, turned, values),
         axes=axes,
         **_variances(values, total, X.shape[0]),
         landmarks=factor.pivots,
+        X_fit=factor.X if blocks else X[factor.pivots],
         certificate=Certificate(ADDED, missed, tol or 1.0),
     )
+
+
+def _directions(scores: NDArray, signs: NDArray, values: NDArray) -> NDArray:
+    """Return scores, their signs set, over the roots of the eigenvalues."""
+    scores = scores * signs.astype(scores.dtype)
+    roots = np.sqrt(values).astype(scores.dtype)
+    return np.divide(scores, roots, out=np.zeros_like(scores), where=roots > 0)

@@ -22,7 +22,7 @@ from ..ops import threads
 from ..ops.kernels import Rbf, median_square
 from ..ops.pivoted import Factor, pivoted_cholesky
 
-__all__ = ["Learned", "learn"]
+__all__ = ["Learned", "learn", "rows_to_learn_from"]
 
 WIDTHS = np.geomspace(0.03, 10.0, 6)  # of gamma, in units of 1 / the median of squared distances
 ALPHAS = np.geomspace(1e-9, 10.0, 13)  # in units of the largest eigenvalue
@@ -51,7 +51,7 @@ class Learned:
 def learn(scores: NDArray, X: NDArray, *, rng: np.random.Generator) -> Learned:
     """Return the map from `scores` to the rows of `X` that predicts rows left out best."""
     if len(X) > MOST:
-        some = np.sort(rng.permutation(len(X))[:MOST])
+        some = rows_to_learn_from(len(X), rng)
         scores, X = scores[some], X[some]
     sample = np.sort(rng.permutation(len(X))[:TRIAL])
     gammas = WIDTHS / (median_square(scores[sample]) or 1.0)
@@ -65,6 +65,11 @@ def learn(scores: NDArray, X: NDArray, *, rng: np.random.Generator) -> Learned:
         return best
     with threads.serial_blas():
         return _fit(scores, X, best.gamma, rng)
+
+
+def rows_to_learn_from(n: int, rng: np.random.Generator) -> NDArray:
+    """Return the numbers of the rows, among n, that `learn` looks at."""
+    return np.sort(rng.permutation(n)[:MOST]) if n > MOST else np.arange(n)
 
 
 def _fit(scores: NDArray, X: NDArray, gamma: float, rng: np.random.Generator) -> Learned:
