@@ -189,11 +189,11 @@ class Drawing(PCA):
 
     drawn = ()
 
-    def _solve_blocks(self, X, rng):
+    def _solve_blocks(self, X, weight, rng, monitor):
         first = X.fold(Moments.of, combine=lambda parts: parts[0]).count
         own = [] if self.random_state is None else check_random_state(self.random_state).rand(2)
         Drawing.drawn = [first, *rng.random(2), *own]
-        return super()._solve_blocks(X, rng)
+        return super()._solve_blocks(X, weight, rng, monitor)
 
 
 @pytest.mark.parametrize("kind", ["none", "number", "generator"])

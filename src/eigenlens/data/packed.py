@@ -17,14 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..ops.moments import Moments
+from ..ops.columns import ColumnMoments
+from ..ops.moments import Dispersion, Moments
 from ..ops.truncated import TruncatedMoments
 from .atomic import atomic
 from .errors import DataError
 
 __all__ = ["Stored", "read_packed", "write_arrays", "write_packed"]
 
-KINDS: dict[str, type] = {kind.__name__: kind for kind in (Moments, TruncatedMoments)}
+KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (ColumnMoments, Dispersion, Moments, TruncatedMoments)
+}
 """Classes whose attributes are numbers and arrays."""
 
 TEXT = "structure"

@@ -26,7 +26,7 @@ CHUNK = 1 << 20  # bytes of rows that a thread takes at once
 DRIFT = 10.0  # how far off a provisional mean may be, in squares: the loss stays below a decimal
 
 
-@dataclass(slots=True)
+@dataclass
 class ColumnMoments:
     """What the entries of each column add up to.
 
