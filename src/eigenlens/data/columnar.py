@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet
-from pyarrow import dataset
 
 from ..ops import threads
 from .arrow import Source, from_row
@@ -104,7 +103,10 @@ def _width(type_: pa.DataType) -> int:
 def read_arrow(path: Path, name: str) -> Source:
     """Return the source of an Arrow file or stream, named `name` in errors."""
     with _decoding(name), _Arrow(path, name) as file:
-        schema, rows = file.reader.schema, file.count()
+        schema = file.reader.schema
+    narrowest = min(schema, key=lambda field: _width(field.type), default=None)
+    with _decoding(name), _Arrow(path, name, [narrowest.name] if narrowest else []) as file:
+        rows = file.count()
 
     def batches(columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         with _decoding(name), _Arrow(path, name, columns) as file:
@@ -124,22 +126,22 @@ class _Arrow:
         self.path, self.name, self.columns = path, name, columns
         self.size = path.stat().st_size
         self.stack = ExitStack()
-        self.reader = self._opened(pa.OSFile)
+        file = self.stack.enter_context(pa.OSFile(str(path)))
+        self.reader: Any
+        try:
+            self.reader = pa.ipc.open_file(file)
+        except pa.ArrowInvalid:
+            file.seek(0)
+            self.reader = pa.ipc.open_stream(file)
         self.n_batches = getattr(self.reader, "num_record_batches", None)  # None of a stream
         self.mapped = self.n_batches is not None and self.size > MAPPED_BYTES * self.n_batches
         if self.mapped:
-            self.reader = self._opened(pa.memory_map)
-
-    def _opened(self, how: Callable[[str], Any]) -> Any:
-        file = self.stack.enter_context(how(str(self.path)))
-        try:
-            reader = pa.ipc.open_file(file)
-            fields = [reader.schema.get_field_index(name) for name in self.columns or ()]
+            file = self.stack.enter_context(pa.memory_map(str(path)))
+            self.reader = pa.ipc.open_file(file)
+        elif columns and self.n_batches is not None:
+            fields = [self.reader.schema.get_field_index(column) for column in columns]
             options = pa.ipc.IpcReadOptions(included_fields=fields)  # others are not read at all
-            return pa.ipc.open_file(file, options=options)
-        except pa.ArrowInvalid:
-            file.seek(0)
-            return pa.ipc.open_stream(file)
+            self.reader = pa.ipc.open_file(file, options=options)
 
     def __enter__(self) -> Self:
         return self
@@ -148,10 +150,8 @@ class _Arrow:
         self.stack.close()
 
     def count(self) -> int | None:
-        """Return the number of rows, None for a stream, which does not say it."""
-        if self.n_batches is None:
-            return None
-        return int(dataset.dataset(str(self.path), format="ipc").count_rows())
+        """Return the number of rows, None for a stream, all of which would have to be read."""
+        return None if self.n_batches is None else sum(part.num_rows for part in self._parts())
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the columns asked for, a few rows at a time."""
