@@ -77,6 +77,7 @@ class Blocks(ABC):
     row_names: tuple[str, ...] | None = None
     frame_rate: float | None = None
     named: bool = True
+    _counts: list[int] | None = None
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]:
@@ -170,8 +171,10 @@ class Blocks(ABC):
         return total, kept
 
     def row_counts(self) -> list[int]:
-        """Return the number of rows of each block."""
-        return [block.shape[0] for block in self]
+        """Return the number of rows of each block; a file that does not say is read once."""
+        if self._counts is None:
+            self._counts = [block.shape[0] for block in self]
+        return self._counts
 
     def beside(self, values: NDArray) -> Sequence[Any]:
         """Return an array with a row for each row of the table, cut as the table is.
