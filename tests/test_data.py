@@ -497,7 +497,7 @@ def test_small_tables_are_fitted_whole(tmp_path):
         assert_allclose(fitted.components_, model.fit(X).components_, rtol=1e-15)
 
 
-def test_rules_and_weights_need_the_whole_table(tmp_path, in_blocks):
+def test_rules_and_weights_of_a_large_table(tmp_path, in_blocks):
     table = eigenlens.open(write(tmp_path / "t.parquet"))
     weight = rng.integers(1, 4, len(X))
     model = PCA(2).fit(table, sample_weight=weight)

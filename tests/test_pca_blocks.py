@@ -62,10 +62,10 @@ def filtered(A):
     return table[table.keep == 1].drop(columns="keep")
 
 
-def forms(A):
+def forms(A, rows=17):
     n = len(A)
     ragged = (1, n // 3, 2, 0, n - n // 3 - 3)
-    return [blocks(A, 17), blocks(A, n), da.from_array(A, chunks=(ragged, -1)), filtered(A)]
+    return [blocks(A, rows), blocks(A, n), da.from_array(A, chunks=(ragged, -1)), filtered(A)]
 
 
 def assert_same(found, whole, rtol=1e-8):
@@ -135,7 +135,9 @@ def test_float32_and_sparse_blocks_of_a_wide_table(wide):
 def test_operator_is_its_matrix():
     weight = rng.integers(0, 3, len(TALL)).astype(float)
     V = rng.standard_normal((6, 4))
-    for A in (TALL, sparse.csr_array(np.where(TALL > 1e4, TALL, 0.0))):
+    holes = TALL > 1e4
+    holes[:200] = True  # blocks without an empty cell beside others
+    for A in (TALL, sparse.csr_array(np.where(holes, TALL, 0.0))):
         dense = A.toarray() if sparse.issparse(A) else A
         for w in (None, weight):
             operator = CentredBlocks(blocks(A, 33), w)
@@ -160,7 +162,7 @@ def planted():
 def test_rules_find_what_they_find_in_memory(planted, rule):
     whole = PCA(rule, random_state=0).fit(planted)
     choices = []
-    for table in forms(planted)[:: 1 if rule in ("flip", "cv") else 2]:
+    for table in forms(planted, 111)[:: 1 if rule in ("flip", "cv") else 2]:
         found = PCA(rule, random_state=0).fit(table)
         assert found.n_components_ == whole.n_components_ == 4
         assert_same(found, whole)
@@ -332,6 +334,7 @@ def test_bad_numbers_in_a_wide_table(wide, value):
 # ------------------------------------------------------------------- moments and covariances
 
 HOLES = np.where(rng.random(TALL.shape) < 0.2, np.nan, TALL)
+HOLES[-60:, 0] = np.nan  # a block without a single entry of a column
 
 
 @pytest.mark.parametrize("what", ["covariance", "correlation"])

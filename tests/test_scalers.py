@@ -1,6 +1,8 @@
 """Scalers on tables in blocks are those of scikit-learn on arrays."""
 
 import inspect
+import subprocess
+import sys
 
 import dask
 import dask.array as da
@@ -332,6 +334,11 @@ def test_saved_and_loaded(tmp_path):
         again = eigenlens.load(eigenlens.save(model, tmp_path / "model.skops"))
         assert [type(step) for step in again] == kinds
         assert_array_equal(again.transform(X), model.transform(X))
+    # where nothing of them has been imported
+    eigenlens.save(StandardScaler(), tmp_path / "alone.skops")
+    code = f"import eigenlens; print(eigenlens.load({str(tmp_path / 'alone.skops')!r}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "StandardScaler()"
 
 
 @parametrize_with_checks([getattr(eigenlens, name)() for name in SCALERS])

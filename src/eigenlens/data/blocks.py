@@ -108,6 +108,7 @@ class Blocks(ABC):
     frame_rate: float | None = None
     named: bool = True
     files: tuple[Path, ...] = ()
+    _counts: list[int] | None = None
 
     @abstractmethod
     def __iter__(self) -> Iterator[Any]:
@@ -252,8 +253,10 @@ class Blocks(ABC):
         return None
 
     def row_counts(self) -> list[int]:
-        """Return the number of rows of each block."""
-        return [block.shape[0] for block in self]
+        """Return the number of rows of each block; a file that does not say is read once."""
+        if self._counts is None:
+            self._counts = [block.shape[0] for block in self]
+        return self._counts
 
     def beside(self, values: NDArray) -> Any:
         """Return an array with a row for each row of the table, cut as the table is.

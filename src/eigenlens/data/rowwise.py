@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from ..ops import threads
@@ -49,13 +50,15 @@ class _Rows:
     def __init__(self, model: Any, name: str, args: Any, given: Any) -> None:
         self.model = copy.copy(model)
         vars(self.model).pop("feature_names_in_", None)  # columns are in their places already
+        vars(self.model).pop("_sklearn_output_config", None)  # a block is an array
         self.name, self.args, self.given = name, args, given
         self.none: NDArray | None = None
 
     def __call__(self, block: Any) -> NDArray:
         if block.shape[0] == 0 and self.none is not None:
             return self.none
-        found: NDArray = getattr(self.model, self.name)(block, *self.args, **self.given)
+        with config_context(transform_output="default"):
+            found: NDArray = getattr(self.model, self.name)(block, *self.args, **self.given)
         return found
 
 

@@ -2,7 +2,8 @@
 
 On an array each is scikit-learn's own. A table of :func:`eigenlens.open` or of Dask is fitted by
 passes over it, and transformed when it is read: a table in blocks gives a table in blocks, a Dask
-array or dataframe a lazy Dask array, so that a pipeline holds no more than a block.
+array or dataframe a lazy Dask array, so that a pipeline holds no more than a block. A large memory
+map is fitted by passes, and transformed to an array, as scikit-learn does.
 """
 
 from __future__ import annotations

@@ -118,6 +118,26 @@ class PCA(GaussianSpectrum):
     ``'gram_eigh'``), a copy of X (``'full'``), or a basis of vectors of the smaller size
     (``'arpack'``, ``'randomized'``).
 
+    A table in blocks, of :func:`eigenlens.open` or of Dask, is read in one pass for
+    ``'covariance_eigh'``, which ``'auto'`` takes while the d x d matrix is at most 256 MB (some
+    5800 columns). Beyond, and for ``'randomized'`` and ``'arpack'``, the operator ``A'A`` is
+    applied to up to 96 vectors in a pass: one pass for the means, one for each step (`n_iter_`; 4
+    to 20 for most spectra, few where the variances fall fast), up to four for the proof. It is
+    always the d x d side, because products of rows that lie in different places would take a pass
+    for each block. Memory: the Krylov basis, blocks of vectors of length d. The other solvers, and
+    ``missing='em'``, need all rows in one place.
+
+    Rules for `n_components` on a table in blocks: a fraction and ``'mle'`` take nothing more than
+    the fit. ``'gavish-donoho'``, ``'parallel'`` and ``'cv'`` take none, none and one pass more;
+    ``'flip'`` one for each 8 of at most 39 draws; ``'deflation'`` one for each 8 of at most 99
+    draws in a round; fewer draws a pass where the d x d matrices of eight exceed 256 MB. The three
+    that draw, and weights, take a pass more to count the rows of a file that does not say how many
+    it has. Draws belong to rows by their numbers, so that the choice does not depend on how the
+    table is cut; they are not those of a table in memory, whose choice is the same unless it is a
+    close one. ``'parallel'`` draws normal columns of the same squares, to which permuted columns of
+    many rows come. Where d x d does not fit, a rule looks at as many rows, drawn at random, as 256
+    MB hold.
+
     `get_covariance` and `score` describe the data, so they do not depend on `whiten`.
 
     References
