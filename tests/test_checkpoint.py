@@ -136,6 +136,33 @@ def test_processes_killed_at_random_moments():
         assert ended == same >= 1
 
 
+@pytest.mark.parametrize("n", [1, 3, 9])
+def test_killed_while_the_folder_is_removed(tmp_path, monkeypatch, n):
+    path, expected = tmp_path / "checkpoint", loop(Counted())
+    stopped(LOOP, path, 32)
+    removed, unlink, remove = [], Path.unlink, Journal.remove
+
+    def unlink_some(self, *args):
+        if len(removed) == n:
+            raise Stopped
+        removed.append(self)
+        unlink(self, *args)
+
+    def remove_some(self):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", unlink_some)
+            remove(self)
+
+    monkeypatch.setattr(Journal, "remove", remove_some)
+    with pytest.raises(Stopped):
+        fit(LOOP, Counted(), path)
+    assert len(removed) == n
+    monkeypatch.setattr(Journal, "remove", remove)
+    found = fit(LOOP, Counted(), path)
+    assert all(np.array_equal(found[key], expected[key]) for key in expected)
+    assert not path.exists()
+
+
 def test_saving_is_by_the_clock_and_rare(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_module, "PAUSE", 2.0)
     monkeypatch.setattr(checkpoint_module, "SHARE", 20)

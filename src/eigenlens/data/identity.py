@@ -15,6 +15,7 @@ from .blocks import Blocks
 
 __all__ = ["identity_of"]
 
+SHOWN = 60  # characters of what may be long
 HARMLESS = frozenset({"verbose", "n_jobs"})  # parameters that change no number
 
 
@@ -38,7 +39,7 @@ def identity_of(method: str, parameters: Mapping[str, Any], table: Blocks) -> di
     words = {
         "the version of eigenlens": version("eigenlens"),
         "the method": method,
-        "the table": f"{table.path} ({table.layout()})",
+        "the table": f"{table.path} ({_shortened(table.layout())})",
         "the columns": f"{len(table.names)} ({names}; {_digest(repr(table.names).encode())})",
         "the kind of numbers": str(table.dtype),
         "the first rows": str(table.of_first(_mark)),
@@ -76,6 +77,10 @@ def _described(value: Any) -> str:
     if callable(value):  # its repr has an address in it
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}"
     return repr(value)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}...; {_digest(text.encode())}"
 
 
 def _digest(content: Any) -> str:

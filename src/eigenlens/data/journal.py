@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,7 +33,7 @@ __all__ = ["Journal"]
 
 FORMAT = 1
 HALF = (".*.npz", ".*.json")  # what `atomic` has not finished
-OURS = ("lock", "header.json", "state.npz", "answers-*.npz", "rows-*.npz", *HALF)
+OURS = ("state.npz", "answers-*.npz", "rows-*.npz", *HALF, "header.json", "lock")
 TEMPORARY = "eigenlens-*"  # folders of rows that did not fit in memory
 
 
@@ -81,6 +80,7 @@ class Journal:
     def _begin(self, header: dict[str, Any]) -> None:
         file = self.folder / "header.json"
         if not file.exists():
+            (self.folder / "state.npz").unlink(missing_ok=True)  # of whatever it was
             with atomic(file) as temporary:
                 temporary.write_text(json.dumps(header))
             self.header = header
@@ -124,15 +124,21 @@ class Journal:
             self._lock = None
 
     def remove(self) -> None:
-        """Remove what was written: the fit is done."""
-        with suppress(OSError):  # never lose a fit that is done for files that cannot go
+        """Remove what was written: the fit is done.
+
+        The state goes first, so that no kill leaves one whose files are gone.
+        """
+        try:
+            for file in [file for pattern in OURS for file in self.folder.glob(pattern)]:
+                file.unlink()
             for folder in self.folder.glob(TEMPORARY):
                 shutil.rmtree(folder, ignore_errors=True)
-            for file in [file for pattern in reversed(OURS) for file in self.folder.glob(pattern)]:
-                file.unlink()
             if self.header.get("made"):
                 self.folder.rmdir()
-        self.close()
+        except OSError:  # never lose a fit that is done for files that cannot go
+            pass
+        finally:
+            self.close()
 
 
 def _locked(folder: Path) -> int:
@@ -173,6 +179,8 @@ def _taken(lock: int) -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError:  # a file system without locks
+        pass
     return True
 
 
