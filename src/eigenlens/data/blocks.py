@@ -18,7 +18,7 @@ from ..ops import threads
 from .errors import DataError
 from .kept import Kept
 
-__all__ = ["ArrayBlocks", "Blocks", "Mapped", "add_up", "explain_missing"]
+__all__ = ["ArrayBlocks", "Beside", "Blocks", "Mapped", "add_up", "explain_missing"]
 
 BLOCK_BYTES = 1 << 25  # of a block of rows: small beside any machine, large beside a call
 WHOLE_BYTES = 1 << 28  # tables up to this size are read whole where that is simpler
@@ -258,7 +258,11 @@ class Blocks(ABC):
         return np.asarray(values.toarray() if sparse.issparse(values) else values).ravel()
 
     def map(
-        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+        self,
+        function: Callable[..., NDArray],
+        names: Sequence[str] | None = None,
+        *,
+        beside: Sequence[Any] = (),
     ) -> Blocks:
         """Return the table that `function` makes of each block, when it is read.
 
@@ -268,12 +272,15 @@ class Blocks(ABC):
             From a block of rows to a block of as many rows.
         names : sequence of str, optional
             Of the new columns, if they are others.
+        beside : sequence
+            What passes kept beside the table (`advance`): the function is given the arrays that
+            belong to the block too, None for a block without rows.
 
         Returns
         -------
         Blocks
         """
-        return Mapped(self, function, self.names if names is None else tuple(names))
+        return Mapped(self, function, self.names if names is None else tuple(names), beside)
 
     def as_images(self, shape: Sequence[int]) -> Blocks:
         """Return the same table, each row of which is known to be an image.
@@ -468,10 +475,15 @@ class Mapped(Blocks):
     """Blocks of another table, each passed through a function."""
 
     def __init__(
-        self, base: Blocks, function: Callable[[NDArray], NDArray], names: tuple[str, ...]
+        self,
+        base: Blocks,
+        function: Callable[..., NDArray],
+        names: tuple[str, ...],
+        beside: Sequence[Any] = (),
     ) -> None:
         self.base = base
         self.function = function
+        self.kept = beside
         self.names = names
         self.path = base.path
         self.left_out = base.left_out
@@ -486,8 +498,25 @@ class Mapped(Blocks):
         """Number of rows."""
         return self.base.n_rows
 
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        kept = next((kept for kept in self.kept if isinstance(kept, Kept)), None)
+        return self.base.row_counts() if kept is None else list(kept.row_counts)
+
     def __iter__(self) -> Iterator[Any]:
-        return map(self.function, self.base)
+        return map(self.function, self.base, *self.kept)
+
+
+class Beside(Mapped):
+    """Blocks with the columns of a table, made of what is kept beside it, which alone is read."""
+
+    def __init__(
+        self, base: Blocks, function: Callable[..., NDArray], beside: Sequence[Any]
+    ) -> None:
+        super().__init__(base, function, base.names, beside)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.function, *self.kept)
 
 
 def explain_missing(name: str, names: Iterable[str], path: str) -> NoReturn:

@@ -163,15 +163,35 @@ class DaskBlocks(Blocks):
         return rows[place]
 
     def map(
-        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+        self,
+        function: Callable[..., NDArray],
+        names: Sequence[str] | None = None,
+        *,
+        beside: Sequence[Any] = (),
     ) -> DaskBlocks:
         """Return the table that `function` makes of each chunk, when it is asked for."""
         other = copy.copy(self)
         sent = _dask().delayed(_Shared((function,)), pure=False, traverse=False)
-        other._parts = [_later(_mapped)(part, sent) for part in self._parts]
+        other._parts = [
+            _later(_mapped)(part, [own[i] for own in beside], sent)
+            for i, part in enumerate(self._parts)
+        ]
         if names is not None:
             other.names = tuple(names)
         return other
+
+    def array_of(self, kept: Spread, like: NDArray) -> Any:
+        """Return the rows that are kept beside the table as a lazy Dask array.
+
+        Parameters
+        ----------
+        kept : Spread
+        like : ndarray without rows
+            Tells the dtype and the columns.
+        """
+        other = copy.copy(self)
+        other._parts = [_later(_there)(part, like) for part in kept.parts]
+        return other.to_dask(like.dtype, like.shape[1])
 
     def to_dask(self, dtype: Any, width: int | None = None) -> Any:
         """Return a lazy Dask array: of two dimensions, or of one if `width` is None."""
@@ -226,8 +246,12 @@ def _rows(block: Any, numbers: NDArray) -> Any:
     return block[numbers]
 
 
-def _mapped(block: Any, sent: _Shared) -> Any:
-    return sent.values[0](block)
+def _mapped(block: Any, own: list[Any], sent: _Shared) -> Any:
+    return sent.values[0](block, *own)
+
+
+def _there(rows: Any, none: NDArray) -> Any:
+    return none if rows is None else rows
 
 
 def _part(task: Any, block: Any, own: list[Any], given: _Shared, keep: int) -> tuple[Any, ...]:

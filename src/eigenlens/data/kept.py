@@ -19,6 +19,11 @@ class Kept:
 
     The folder goes when the last reference to this object does.
 
+    Attributes
+    ----------
+    row_counts : list of int
+        Of each block.
+
     Examples
     --------
     >>> import numpy as np
@@ -34,11 +39,13 @@ class Kept:
 
     def __init__(self) -> None:
         self._arrays: list[NDArray | Path | None] = []
+        self.row_counts: list[int] = []
         self._nbytes = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def append(self, rows: NDArray | None) -> None:
         """Keep the rows of the next block, None if it has no rows."""
+        self.row_counts.append(0 if rows is None else len(rows))
         if rows is None:
             self._arrays.append(None)
             return
