@@ -224,6 +224,24 @@ def test_both_kinds_of_tables_do_the_same(rows, centre, missing, delta):
     assert 0 < share < 1
 
 
+def test_the_longest_row_of_all_blocks_bounds_the_rest():
+    """With so small a weight the rows are what must be scaled, not the norm."""
+    M = hard(3, 0.2, shape=(40, 18))
+    problem = Problem(lam=0.05, rows=True, centre=True, delta=0.0)
+    bounds = []
+    for tables in (
+        Whole(M, problem, np.random.default_rng(0)),
+        *(
+            InBlocks(Surveyed.of(Pieces(M, edges)), problem, np.random.default_rng(0))
+            for edges in ((0, 20, 40), (0, 7, 39, 40))
+        ),
+    ):
+        tables.sizes()
+        tables.renew(Step(0.7, 1.4, 1.0, 0.5, 0.0, 9.0))
+        bounds.append(tables.bound(0.1, slack=np.inf))
+    assert_allclose(bounds[1:], bounds[0], rtol=1e-9)
+
+
 def test_slow_fits_are_steered_alike():
     M = hard(2)
     options = {"lam": 0.22, "gap_tol": 1e-4, "max_iter": 500}

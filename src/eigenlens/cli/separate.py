@@ -210,7 +210,7 @@ def _write(outputs: tuple[str | None, str | None], parts: _Parts, blocks: Blocks
     from eigenlens.data.writing import writer
 
     with ExitStack() as stack:
-        files = [
+        files: list[Any] = [
             None if output is None else stack.enter_context(writer(output, blocks, signed=signed))
             for output, signed in zip(outputs, (False, True), strict=True)
         ]

@@ -87,9 +87,12 @@ class DaskBlocks(Blocks):
         self.named = frame
         self.path = "the Dask " + ("dataframe" if frame else "array")
         self.left_out: Mapping[str, str] = {}
-        self.dtype = np.dtype(np.float32 if _narrow(dtypes) else np.float64)
+        self.dtype = dtype = np.dtype(np.float32 if _narrow(dtypes) else np.float64)
         self._counts = None if np.isnan(counts).any() else [int(count) for count in counts]
-        self._parts = [_later(_floats)(part, self.dtype) for part in parts]
+        self._make: Callable[[], list[Any]] = lambda: [
+            _later(_floats)(part, dtype) for part in parts
+        ]
+        self._parts = self._make()
         self._origin = X
 
     @property
@@ -172,10 +175,14 @@ class DaskBlocks(Blocks):
         """Return the table that `function` makes of each chunk, when it is asked for."""
         other = copy.copy(self)
         sent = _dask().delayed(_Shared((function,)), pure=False, traverse=False)
-        other._parts = [
-            _later(_mapped)(part, [own[i] for own in beside], sent)
-            for i, part in enumerate(self._parts)
+        # under keys of its own, down to the chunks: where arrays are made of parts that a fit has
+        # used too, Dask's optimiser would give one key two meanings. What is kept is handed over
+        # one by one: in a list, Dask would not see that the array still needs it
+        other._make = lambda: [
+            _later(_mapped)(part, sent, *(own[i] for own in beside))
+            for i, part in enumerate(self._make())
         ]
+        other._parts = other._make()
         if names is not None:
             other.names = tuple(names)
         return other
@@ -246,7 +253,7 @@ def _rows(block: Any, numbers: NDArray) -> Any:
     return block[numbers]
 
 
-def _mapped(block: Any, own: list[Any], sent: _Shared) -> Any:
+def _mapped(block: Any, sent: _Shared, *own: Any) -> Any:
     return sent.values[0](block, *own)
 
 

@@ -102,16 +102,18 @@ class RobustPCA(Estimator):
 
     Attributes
     ----------
-    low_rank_ : ndarray of shape (n_samples, n_features)
+    low_rank_ : {ndarray, Blocks, dask Array} of shape (n_samples, n_features)
         The low-rank part with its mean, also where X was not observed. It is kept as factors, and
-        made whenever it is asked for.
-    sparse_ : ndarray of shape (n_samples, n_features)
-        The sparse part, zero where X was not observed.
+        made whenever it is asked for. Of a table in blocks it is one too, made block by block, and
+        of one on Dask a lazy array.
+    sparse_ : {ndarray, Blocks, dask Array} of shape (n_samples, n_features)
+        The sparse part, zero where X was not observed. Of a table in blocks, or on Dask, it is made
+        of X once more when it is read, and is no part of a copy or a file of the model.
     components_ : ndarray of shape (rank_, n_features)
         Right singular vectors of the low-rank part less its mean, orthonormal, by falling singular
         value; the largest entry of each is positive.
     singular_values_ : ndarray of shape (rank_,)
-    scores_ : ndarray of shape (n_samples, rank_)
+    scores_ : {ndarray, dask Array} of shape (n_samples, rank_)
         Coordinates of the rows of `low_rank_`, which is ``mean_ + scores_ @ components_``.
     mean_ : ndarray of shape (n_features,)
         Mean of `low_rank_`; zeros without `center`.
@@ -141,6 +143,14 @@ class RobustPCA(Estimator):
     -----
     A fit allocates two tables of the size of X, and for the certificate two squares of its smaller
     side beside them.
+
+    A large file, or a table on Dask, with d columns is taken apart in blocks of rows, if it is
+    solved by ``'ialm'`` and `noise` is not 'auto': each iteration is one pass over the rows, with
+    an eigenproblem of d x d after it. There are 5 more passes and, for each look at the duality
+    gap, of which most fits need one, 3 to 8 (more where errors are gross). Beside the rows, in
+    memory, past a gigabyte in temporary files, or on the machines that have the rows, a fit keeps
+    a table of the size of X and the scores; at most three such tables while one takes the place of
+    another. After it there are the scores, and a bit for each entry.
 
     With `noise`, singular values are too small by delta, the price of convexity; directions and
     scores of `transform` are not bent. `sparse_` then holds what is beyond 2 deviations of noise,
@@ -232,12 +242,14 @@ class RobustPCA(Estimator):
 
         Parameters
         ----------
-        X : {array-like, Blocks} of shape (n_samples, n_features)
-            The data, one row a sample, NaN where nothing was observed. It is never written to.
+        X : {array-like, Blocks, dask Array or DataFrame} of shape (n_samples, n_features)
+            The data, one row a sample, NaN where nothing was observed. It is never written to. A
+            large table in blocks is read block by block, see Notes.
         y : Ignored
             Present for the conventions of pipelines.
         mask : array-like of bool, of the shape of X, optional
-            True where X was observed. The values elsewhere do not matter.
+            True where X was observed. The values elsewhere do not matter. A table in blocks is
+            read as a whole for it.
 
         Returns
         -------

@@ -111,7 +111,7 @@ def climb(
             Y.clear()
         norm, longest, inner, square = Y.end()
         scale = max(norm, longest / lam)
-        best = max(best, inner / scale - 0.5 * delta * square / scale**2)
+        best = max(best, float(inner / scale - 0.5 * delta * square / scale**2))
         if (scale - 1) * inner <= slack:
             break
     return best
