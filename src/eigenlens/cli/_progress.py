@@ -32,6 +32,7 @@ class Progress(AbstractContextManager["Progress"]):
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._wanted = False  # a table that was passed on may be read again
         if self._bar is not None:
             self._bar.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -114,9 +115,9 @@ def _separate(
         for output in filter(None, outputs.values()):
             require_writable(output, blocks)
         scaler, model = steps(fit_to(estimator, blocks, scale, None))
-        parts = _parts(scaler, model)
-        errors = _errors(model.sparse_, parts, blocks)
-    _write((low_rank, sparse), parts, blocks)
+        parts = _Parts(scaler, model)
+        errors = _errors(parts, blocks)
+        _write((low_rank, sparse), parts, blocks)
     found = {
         "rows": model.n_samples_,
         "columns": len(blocks.names),
@@ -138,26 +139,46 @@ def _separate(
         _show(found, left_out(blocks))
 
 
-def _parts(scaler: Any, model: Any) -> tuple[NDArray, NDArray]:
-    """Return both parts in the units of the table."""
-    low_rank, sparse = model.low_rank_, model.sparse_
-    if scaler is None:
-        return low_rank, sparse
-    expected = scaler.inverse_transform(low_rank)
-    return expected, scaler.inverse_transform(low_rank + sparse) - expected
+class _Parts:
+    """Both parts in the units of the table, a block of rows at a time, after what was compared."""
+
+    def __init__(self, scaler: Any, model: Any) -> None:
+        self.scaler, self.model = scaler, model
+
+    def __iter__(self) -> Iterator[tuple[NDArray, NDArray, NDArray]]:
+        for low_rank, sparse in zip(
+            _in_blocks(self.model.low_rank_), _in_blocks(self.model.sparse_), strict=True
+        ):
+            expected, error = low_rank, sparse
+            if self.scaler is not None:
+                expected = self.scaler.inverse_transform(low_rank)
+                error = self.scaler.inverse_transform(low_rank + sparse) - expected
+            yield sparse, expected, error
 
 
-def _errors(sizes: NDArray, parts: tuple[NDArray, NDArray], blocks: Blocks) -> list[dict[str, Any]]:
+def _in_blocks(part: Any) -> Any:
+    """Return what a fit in memory or in blocks has made, as blocks."""
+    from eigenlens.data.blocks import Blocks
+
+    return part if isinstance(part, Blocks) else [part]
+
+
+def _errors(parts: _Parts, blocks: Blocks) -> list[dict[str, Any]]:
     """Return the largest cells of the sparse part, each in the units that were compared."""
     import numpy as np
 
-    flat = np.abs(sizes).ravel()
-    most = min(LISTED, int(np.count_nonzero(flat)))
-    if not most:
-        return []
-    largest = np.argpartition(flat, -most)[-most:]
-    cells = [divmod(int(i), sizes.shape[1]) for i in largest[np.argsort(-flat[largest])]]
-    values = _values(blocks, {row for row, _ in cells})
+    found: list[tuple[float, int, int, float, float]] = []  # size, row, column, expected, error
+    start = 0
+    for sizes, expected, error in parts:
+        flat = np.abs(sizes).ravel()
+        most = min(LISTED, int(np.count_nonzero(flat)))
+        for i in np.argpartition(flat, -most)[-most:] if most else ():
+            cell = divmod(int(i), sizes.shape[1])
+            both = float(expected[cell]), float(error[cell])
+            found.append((float(flat[i]), start + cell[0], cell[1], *both))
+        found = sorted(found, key=lambda one: -one[0])[:LISTED]
+        start += len(sizes)
+    values = _values(blocks, {row for _, row, *_ in found})
     names = blocks.row_names
     return [
         {
@@ -165,10 +186,10 @@ def _errors(sizes: NDArray, parts: tuple[NDArray, NDArray], blocks: Blocks) -> l
             "name": None if names is None else names[row],
             "column": blocks.names[j],
             "value": float(values[row][j]),
-            "expected": float(parts[0][row, j]),
-            "error": float(parts[1][row, j]),
+            "expected": expected,
+            "error": error,
         }
-        for row, j in cells
+        for _, row, j, expected, error in found
     ]
 
 
@@ -183,18 +204,19 @@ def _values(blocks: Blocks, wanted: set[int]) -> dict[int, NDArray]:
     return found
 
 
-def _write(
-    outputs: tuple[str | None, str | None], parts: tuple[NDArray, NDArray], blocks: Blocks
-) -> None:
+def _write(outputs: tuple[str | None, str | None], parts: _Parts, blocks: Blocks) -> None:
     """Write the parts that are asked for; the files appear when both are complete."""
     from eigenlens.data.writing import writer
 
     with ExitStack() as stack:
-        for output, part, signed in zip(outputs, parts, (False, True), strict=True):
-            if output is not None:
-                file = writer(output, blocks, signed=signed)
-                stack.enter_context(file)
-                file.write(part)
+        files: list[Any] = [
+            None if output is None else stack.enter_context(writer(output, blocks, signed=signed))
+            for output, signed in zip(outputs, (False, True), strict=True)
+        ]
+        for _, *both in parts if any(outputs) else ():
+            for file, part in zip(files, both, strict=True):
+                if file is not None:
+                    file.write(part)
 
 
 def _show(found: dict[str, Any], left: str) -> None:

@@ -25,6 +25,7 @@ from .packed import Stored
 
 __all__ = [
     "ArrayBlocks",
+    "Beside",
     "Blocks",
     "Mapped",
     "Pass",
@@ -137,6 +138,11 @@ class Blocks(ABC):
 
     def __len__(self) -> int:
         return self.n_rows
+
+    @property
+    def plain(self) -> Blocks:
+        """The table itself, where this one also writes down what it is asked in a fit."""
+        return self
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         table = self.read()
@@ -366,7 +372,11 @@ class Blocks(ABC):
         return np.asarray(values.toarray() if sparse.issparse(values) else values).ravel()
 
     def map(
-        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+        self,
+        function: Callable[..., NDArray],
+        names: Sequence[str] | None = None,
+        *,
+        beside: Sequence[Any] = (),
     ) -> Blocks:
         """Return the table that `function` makes of each block, when it is read.
 
@@ -376,12 +386,15 @@ class Blocks(ABC):
             From a block of rows to a block of as many rows.
         names : sequence of str, optional
             Of the new columns, if they are others.
+        beside : sequence
+            What passes kept beside the table (`advance`): the function is given the arrays that
+            belong to the block too, None for a block without rows.
 
         Returns
         -------
         Blocks
         """
-        return Mapped(self, function, self.names if names is None else tuple(names))
+        return Mapped(self, function, self.names if names is None else tuple(names), beside)
 
     def as_images(self, shape: Sequence[int]) -> Blocks:
         """Return the same table, each row of which is known to be an image.
@@ -594,10 +607,15 @@ class Mapped(Blocks):
     """Blocks of another table, each passed through a function."""
 
     def __init__(
-        self, base: Blocks, function: Callable[[NDArray], NDArray], names: tuple[str, ...]
+        self,
+        base: Blocks,
+        function: Callable[..., NDArray],
+        names: tuple[str, ...],
+        beside: Sequence[Any] = (),
     ) -> None:
         self.base = base
         self.function = function
+        self.kept = beside
         self.names = names
         self.path = base.path
         self.left_out = base.left_out
@@ -618,14 +636,33 @@ class Mapped(Blocks):
 
     def take(self, numbers: NDArray) -> Any:
         """Return the rows of these numbers, in their order."""
+        if self.kept:
+            return super().take(numbers)
         return self.function(self.base.take(numbers))
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self.function, self.base)
 
     def blocks_from(self, i: int) -> Iterator[Any]:
         """Yield the blocks from number `i` on."""
-        return map(self.function, self.base.blocks_from(i))
+        kept = (islice(rows, i, None) for rows in self.kept)
+        return map(self.function, self.base.blocks_from(i), *kept)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.function, self.base, *self.kept)
+
+
+class Beside(Mapped):
+    """Blocks with the columns of a table, made of what is kept beside it, which alone is read."""
+
+    def __init__(
+        self, base: Blocks, function: Callable[..., NDArray], beside: Sequence[Any]
+    ) -> None:
+        super().__init__(base, function, base.names, beside)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.function, *self.kept)
+
+    def blocks_from(self, i: int) -> Iterator[Any]:
+        """Yield the blocks from number `i` on."""
+        return islice(self, i, None)
 
 
 def rows_in_block(nbytes: int) -> int:

@@ -96,6 +96,11 @@ class Checkpointed(Blocks):
         """For the draws of a fit that was not given one: the same whenever it is taken up."""
         return int(self.log.journal.header["seed"])
 
+    @property
+    def plain(self) -> Blocks:
+        """The table itself."""
+        return self.table
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.table)
 
@@ -159,10 +164,14 @@ class Checkpointed(Blocks):
         return Checkpointed(self.table.select(names), self.log)
 
     def map(
-        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+        self,
+        function: Callable[..., NDArray],
+        names: Sequence[str] | None = None,
+        *,
+        beside: Sequence[Any] = (),
     ) -> Blocks:
         """Return the table that `function` makes of each block, when it is read."""
-        return Checkpointed(self.table.map(function, names), self.log)
+        return Checkpointed(self.table.map(function, names, beside=beside), self.log)
 
 
 class _Gone:

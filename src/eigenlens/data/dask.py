@@ -124,9 +124,12 @@ class DaskBlocks(Blocks):
         self.named = frame
         self.path = "the Dask " + ("dataframe" if frame else "array")
         self.left_out: Mapping[str, str] = {}
-        self.dtype = np.dtype(np.float32 if _narrow(dtypes) else np.float64)
+        self.dtype = dtype = np.dtype(np.float32 if _narrow(dtypes) else np.float64)
         self._counts = None if np.isnan(counts).any() else [int(count) for count in counts]
-        self._parts = [_later(_floats)(part, self.dtype) for part in parts]
+        self._make: Callable[[], list[Any]] = lambda: [
+            _later(_floats)(part, dtype) for part in parts
+        ]
+        self._parts = self._make()
         self._origin = X
 
     @property
@@ -243,15 +246,39 @@ class DaskBlocks(Blocks):
         return rows[place]
 
     def map(
-        self, function: Callable[[NDArray], NDArray], names: Sequence[str] | None = None
+        self,
+        function: Callable[..., NDArray],
+        names: Sequence[str] | None = None,
+        *,
+        beside: Sequence[Any] = (),
     ) -> DaskBlocks:
         """Return the table that `function` makes of each chunk, when it is asked for."""
         other = copy.copy(self)
         sent = _dask().delayed(_Shared((function,)), pure=False, traverse=False)
-        other._parts = [_later(_mapped)(part, sent) for part in self._parts]
+        # under keys of its own, down to the chunks: where arrays are made of parts that a fit has
+        # used too, Dask's optimiser would give one key two meanings. What is kept is handed over
+        # one by one: in a list, Dask would not see that the array still needs it
+        other._make = lambda: [
+            _later(_mapped)(part, sent, *(own[i] for own in beside))
+            for i, part in enumerate(self._make())
+        ]
+        other._parts = other._make()
         if names is not None:
             other.names = tuple(names)
         return other
+
+    def array_of(self, kept: Spread, like: NDArray) -> Any:
+        """Return the rows that are kept beside the table as a lazy Dask array.
+
+        Parameters
+        ----------
+        kept : Spread
+        like : ndarray without rows
+            Tells the dtype and the columns.
+        """
+        other = copy.copy(self)
+        other._parts = [_later(_there)(part, like) for part in kept.parts]
+        return other.to_dask(like.dtype, like.shape[1])
 
     def to_dask(self, dtype: Any, width: int | None = None) -> Any:
         """Return a lazy Dask array: of two dimensions, or of one if `width` is None."""
@@ -338,8 +365,12 @@ def _rows(block: Any, numbers: NDArray) -> Any:
     return block[numbers]
 
 
-def _mapped(block: Any, sent: _Shared) -> Any:
-    return sent.values[0](block)
+def _mapped(block: Any, sent: _Shared, *own: Any) -> Any:
+    return sent.values[0](block, *own)
+
+
+def _there(rows: Any, none: NDArray) -> Any:
+    return none if rows is None else rows
 
 
 def _part(task: Any, block: Any, own: list[Any], given: _Shared, keep: int) -> tuple[Any, ...]:

@@ -402,7 +402,7 @@ class KernelPCA(Estimator):
             tol=tol,
             rng=rng,
             dtype=dtype,
-            keep=not isinstance(X, DaskBlocks),
+            keep=not (isinstance(X, Blocks) and isinstance(X.plain, DaskBlocks)),
         )
 
     def _warn_of_few(self, found: Expansion, k: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +15,14 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base import Estimator, StrPath, fitting
+from ..data.blocks import WHOLE_BYTES, Beside, Blocks
+from ..data.dask import DaskBlocks, is_dask
 from ..ops.finite import NonFiniteError
 from ..ops.signs import signs_of
 from ..select.gavish_donoho import noise_deviation
 from ..solvers import admm, altproj, l1_regression, noise, pursuit
 from ..solvers.low_rank import LowRank
+from ..solvers.pursuit_blocks import LowRankRows, Surveyed
 from ..solvers.solution import Monitor, ignore
 
 __all__ = ["RobustPCA", "choose_solver"]
@@ -28,6 +33,7 @@ KNEE = 2.0  # deviations of noise beyond which a residual counts as an error
 ROUGH = 1e-3  # tolerance of fits that only serve to estimate noise
 HUBER = 1.345  # deviations, from which on the regression of new rows is by absolute values
 DEVIATIONS = 3.0  # that noise explains
+PARTS = ("low_rank_", "scores_", "sparse_")  # that a model of a table in blocks may not hold
 SMALL = 1e-6  # of the largest entry of the low-rank part: rounding and tolerances explain it
 
 
@@ -96,16 +102,18 @@ class RobustPCA(Estimator):
 
     Attributes
     ----------
-    low_rank_ : ndarray of shape (n_samples, n_features)
+    low_rank_ : {ndarray, Blocks, dask Array} of shape (n_samples, n_features)
         The low-rank part with its mean, also where X was not observed. It is kept as factors, and
-        made whenever it is asked for.
-    sparse_ : ndarray of shape (n_samples, n_features)
-        The sparse part, zero where X was not observed.
+        made whenever it is asked for. Of a table in blocks it is one too, made block by block, and
+        of one on Dask a lazy array.
+    sparse_ : {ndarray, Blocks, dask Array} of shape (n_samples, n_features)
+        The sparse part, zero where X was not observed. Of a table in blocks, or on Dask, it is made
+        of X once more when it is read, and is no part of a copy or a file of the model.
     components_ : ndarray of shape (rank_, n_features)
         Right singular vectors of the low-rank part less its mean, orthonormal, by falling singular
         value; the largest entry of each is positive.
     singular_values_ : ndarray of shape (rank_,)
-    scores_ : ndarray of shape (n_samples, rank_)
+    scores_ : {ndarray, dask Array} of shape (n_samples, rank_)
         Coordinates of the rows of `low_rank_`, which is ``mean_ + scores_ @ components_``.
     mean_ : ndarray of shape (n_features,)
         Mean of `low_rank_`; zeros without `center`.
@@ -135,6 +143,14 @@ class RobustPCA(Estimator):
     -----
     A fit allocates two tables of the size of X, and for the certificate two squares of its smaller
     side beside them.
+
+    A large file, or a table on Dask, with d columns is taken apart in blocks of rows, if it is
+    solved by ``'ialm'`` and `noise` is not 'auto': each iteration is one pass over the rows, with
+    an eigenproblem of d x d after it. There are 5 more passes and, for each look at the duality
+    gap, of which most fits need one, 3 to 8 (more where errors are gross). Beside the rows, in
+    memory, past a gigabyte in temporary files, or on the machines that have the rows, a fit keeps
+    a table of the size of X and the scores; at most three such tables while one takes the place of
+    another. After it there are the scores, and a bit for each entry.
 
     With `noise`, singular values are too small by delta, the price of convexity; directions and
     scores of `transform` are not bent. `sparse_` then holds what is beyond 2 deviations of noise,
@@ -171,6 +187,10 @@ class RobustPCA(Estimator):
         "Its table is noise in two or three columns: no component is found, and the fit says so.",
     )
     choose_solver = staticmethod(choose_solver)
+    _instead = (
+        "Take n_components=None, solver='auto' and noise=None or a number, or give rows that fit "
+        "in one place, for example X[:10000].compute()."
+    )
     _remedy = "Raise max_iter, gap_tol or tol; where a rank was asked for, try a smaller one."
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -188,8 +208,8 @@ class RobustPCA(Estimator):
 
     mean_: NDArray
     components_: NDArray
-    scores_: NDArray
-    sparse_: NDArray
+    scores_: Any
+    sparse_: Any
 
     def __init__(
         self,
@@ -229,12 +249,14 @@ class RobustPCA(Estimator):
 
         Parameters
         ----------
-        X : {array-like, Blocks} of shape (n_samples, n_features)
-            The data, one row a sample, NaN where nothing was observed. It is never written to.
+        X : {array-like, Blocks, dask Array or DataFrame} of shape (n_samples, n_features)
+            The data, one row a sample, NaN where nothing was observed. It is never written to. A
+            large table in blocks is read block by block, see Notes.
         y : Ignored
             Present for the conventions of pipelines.
         mask : array-like of bool, of the shape of X, optional
-            True where X was observed. The values elsewhere do not matter.
+            True where X was observed. The values elsewhere do not matter. A table in blocks is
+            read as a whole for it.
         checkpoint : str or path-like, optional
             A folder for a fit in blocks to write down how far it is: after a kill the same call
             goes on from there, to the same numbers. The folder is removed when the fit is done.
@@ -264,17 +286,48 @@ class RobustPCA(Estimator):
         return self.fit(X).transform(X)
 
     def _solve(
-        self, X: NDArray, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
+        self, X: Any, *, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor
     ) -> LowRank:
-        share, unit = _observed_share(X), _unit(X)
+        if isinstance(X, Blocks):
+            return self._solve_blocks(X, rng, monitor)
+        share, unit = _observed_share(X), _unit(_largest(X), X.dtype)
+        self.n_samples_ = len(X)
         if unit != 1.0:
             X = X / X.dtype.type(unit)
         found = self._decomposed(X, share, unit, rng, monitor)
         self.noise_ *= unit
         return _signed(found, unit)
 
+    def _fits_blocks(self, table: Blocks) -> bool:
+        return (
+            self.n_components is None
+            and self.solver in ("auto", "ialm")
+            and self.noise != "auto"
+            and 8 * len(table.names) ** 2 <= WHOLE_BYTES
+        )
+
+    def _solve_blocks(self, X: Blocks, rng: np.random.Generator, monitor: Monitor) -> LowRank:
+        """Take the table apart where its rows are; what is of their number stays there."""
+        M = Surveyed.of(X)
+        if M.n < self._min_samples:  # scikit-learn has the words
+            check_array(np.zeros(M.shape), ensure_min_samples=self._min_samples, estimator=self)
+        share = _surveyed_share(M)
+        unit = _unit(float(max(M.high.max(), -M.low.min())), M.dtype)
+        self.n_samples_ = M.n
+        M = M if unit == 1.0 else M.divided(unit)
+        found = self._decomposed(M, share, unit, rng, monitor)
+        self.noise_ *= unit
+        table, sparse = X.plain, found.sparse.plain
+        if isinstance(table, DaskBlocks):
+            r, d = found.components.shape
+            scores = table.array_of(found.scores, np.empty((0, r), X.dtype))
+            sparse = sparse.to_dask(X.dtype, d)
+        else:
+            scores = found.scores.gather()
+        return _signed(replace(found, scores=scores, sparse=sparse), unit)
+
     def _decomposed(
-        self, X: NDArray, share: float, unit: float, rng: np.random.Generator, monitor: Monitor
+        self, X: Any, share: float, unit: float, rng: np.random.Generator, monitor: Monitor
     ) -> LowRank:
         """Call the solver on numbers whose squares are numbers, in units of `unit`."""
         solver = choose_solver(self.n_components) if self.solver == "auto" else self.solver
@@ -338,10 +391,10 @@ class RobustPCA(Estimator):
     def _store(self, solution: Any, X: Any) -> None:
         super()._store(solution, X)
         self.rank_ = self.n_components_ = len(self.components_)
-        wrong = self.sparse_ != 0
-        some = wrong.any(axis=1).mean() if self._by_rows else wrong.sum() / (~np.isnan(X)).sum()
-        self.support_fraction_ = float(some)
-        self.n_samples_ = len(X)
+        if solution.support_fraction is None:
+            wrong = self.sparse_ != 0
+            some = wrong.any(axis=1).mean() if self._by_rows else wrong.sum() / (~np.isnan(X)).sum()
+            self.support_fraction_ = float(some)
         if not self.rank_ and self.converged_:
             warnings.warn(
                 "Nothing of X but its mean is of low rank: no component is kept, and scores have "
@@ -359,11 +412,32 @@ class RobustPCA(Estimator):
         return "allow-nan"
 
     @property
-    def low_rank_(self) -> NDArray:
+    def low_rank_(self) -> Any:
         """The low-rank part with its mean, made from its factors."""
-        low_rank: NDArray = self.scores_ @ self.components_
+        if isinstance(sparse := vars(self).get("sparse_"), Blocks):
+            scores = np.split(self.scores_, np.cumsum(sparse.row_counts())[:-1])
+            return Beside(sparse, LowRankRows(self.mean_, self.components_), [scores])
+        low_rank = self.scores_ @ self.components_
         low_rank += self.mean_
         return low_rank
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say where the parts are, where a model is not that of a fit any more."""
+        if name in PARTS and "components_" in vars(self):
+            raise AttributeError(
+                f"{name} of a table in blocks is not part of a copy or a file of its model. Write "
+                "it to a file before, or take decompose(rows), which makes both parts anew."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is in temporary files, or on other machines."""
+        state = super().__getstate__()
+        return {
+            name: value
+            for name, value in state.items()
+            if not (isinstance(value, Blocks) or is_dask(value))
+        }
 
     # -------------------------------------------------------------------------------- new rows
 
@@ -388,7 +462,7 @@ class RobustPCA(Estimator):
     def _scores(self, X: NDArray) -> NDArray:
         if self._by_rows:
             return l1_regression.least_squares(X, self.mean_, self.components_)
-        unit = X.dtype.type(_unit(X))
+        unit = X.dtype.type(_unit(_largest(X), X.dtype))
         X, mean = (X, self.mean_) if unit == 1 else (X / unit, self.mean_ / unit)
         knee = HUBER * self.noise_ / float(unit)
         return unit * l1_regression.fit_rows(X, mean, self.components_, knee=knee)
@@ -500,10 +574,14 @@ def _root_mean_squares(rows: NDArray) -> NDArray:
     return np.sqrt(means, dtype=rows.dtype)
 
 
-def _unit(X: NDArray) -> float:
+def _largest(X: NDArray) -> float:
+    """Return the largest size of an entry."""
+    return float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
+
+
+def _unit(largest: float, dtype: np.dtype) -> float:
     """Return 1, or for very large or small numbers a power of two to divide them by."""
-    largest = float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
-    low, high = (1e-60, 1e60) if X.dtype == np.float64 else (1e-8, 1e8)
+    low, high = (1e-60, 1e60) if dtype == np.float64 else (1e-8, 1e8)
     if low <= largest <= high or not largest > 0:
         return 1.0
     return float(2.0 ** np.round(np.log2(largest)))
@@ -518,13 +596,24 @@ def _signed(found: LowRank, unit: float) -> LowRank:
     if unit == 1.0:
         return found
     names = ("mean", "singular_values", "scores", "sparse", "objective_history")
-    return replace(found, **{name: getattr(found, name) * unit for name in names})
+    return replace(found, **{name: _times(getattr(found, name), unit) for name in names})
+
+
+def _times(table: Any, unit: float) -> Any:
+    if isinstance(table, Blocks):
+        return table.map(functools.partial(np.multiply, unit))
+    return table * unit
 
 
 def _masked(X: Any, mask: ArrayLike | None) -> Any:
     """Return `X` with NaN where the mask is false."""
     if mask is None:
         return X
+    if is_dask(X):
+        raise ValueError(
+            "mask asks for all entries in one place, and those of X are on Dask. Put NaN into X "
+            "where nothing was observed, for example by dask.array.where(mask, X, np.nan)."
+        )
     seen = np.asarray(mask)
     shape = np.shape(X)
     if seen.dtype != bool or seen.shape != shape:
@@ -547,14 +636,32 @@ def _observed_share(X: NDArray) -> float:
         raise NonFiniteError
     seen = ~np.isnan(X)
     for axis, what in ((1, "Row"), (0, "Column")):
-        if len(empty := np.flatnonzero(~seen.any(axis=axis))):
-            raise ValueError(
-                f"{what} {empty[0]} of X has no observed entry ({len(empty)} in all), and nothing "
-                f"can be said of it. Drop it first."
-            )
-    if not np.any(np.nanmax(X, axis=0) > np.nanmin(X, axis=0)):
+        _require_none(what, np.flatnonzero(~seen.any(axis=axis)))
+    _require_contrast(np.nanmin(X, axis=0), np.nanmax(X, axis=0))
+    return float(seen.mean())
+
+
+def _surveyed_share(M: Surveyed) -> float:
+    """Do the same for a table in blocks, of what was seen of it in one pass."""
+    if np.isinf(M.low).any() or np.isinf(M.high).any():
+        raise NonFiniteError
+    _require_none("Row", range(M.first_empty, M.first_empty + M.empty))
+    _require_none("Column", np.flatnonzero(M.seen == 0))
+    _require_contrast(M.low, M.high)
+    return float(M.seen.sum() / (M.n * len(M.seen)))
+
+
+def _require_none(what: str, empty: Sequence[int] | NDArray) -> None:
+    if len(empty):
+        raise ValueError(
+            f"{what} {empty[0]} of X has no observed entry ({len(empty)} in all), and nothing "
+            f"can be said of it. Drop it first."
+        )
+
+
+def _require_contrast(low: NDArray, high: NDArray) -> None:
+    if not np.any(high > low):
         raise ValueError(
             "Every column of X is constant: there is nothing to take apart. "
             "Check that X holds the data you mean, one row a sample."
         )
-    return float(seen.mean())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import threads
 
-__all__ = ["Leading", "Triplets", "small_svd"]
+__all__ = ["SPARE", "Leading", "Triplets", "pairs_above", "small_svd"]
 
 SPARE = 10  # directions beyond those that are wanted: they show that none was missed
 DENSE = 0.25  # of the smaller side: from so many directions on, all are found at once
@@ -55,6 +55,20 @@ def small_svd(A: NDArray) -> Triplets:
         return Triplets(*scipy.linalg.svd(A, **options))
     except np.linalg.LinAlgError:
         return Triplets(*scipy.linalg.svd(A, **options, lapack_driver="gesvd"))
+
+
+def pairs_above(gram: NDArray, threshold: float, spare: int = 0) -> tuple[NDArray, NDArray]:
+    """Return the singular values above the threshold of the table with this Gram matrix.
+
+    They are good to ``eps s_1^2 / s``, with ``s_1`` the largest; what is rounding error alone is
+    left out. With them, their vectors as columns, and of the next values some to `spare`. The
+    matrix is overwritten.
+    """
+    with threads.blas_for(10.0 * len(gram) ** 3):
+        values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
+    s = np.sqrt(np.maximum(values[::-1], 0.0))
+    count = min(int(np.sum(s > threshold)) + spare, int(np.sum(s > NOTHING * s[0])))
+    return s[:count], vectors[:, : -count - 1 : -1]
 
 
 class Leading:
@@ -144,14 +158,9 @@ class Leading:
         centred = W.astype(np.float64, copy=False)
         centred = centred - mean if self._centre else centred
         wide = n < d
-        small = min(n, d)
-        with threads.blas_for(2.0 * n * d * small):
+        with threads.blas_for(2.0 * n * d * min(n, d)):
             gram = centred @ centred.T if wide else centred.T @ centred
-            with threads.blas_for(10.0 * small**3):
-                values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
-            s = np.sqrt(np.maximum(values[::-1], 0.0))
-            count = min(int(np.sum(s > threshold)) + SPARE, int(np.sum(s > NOTHING * s[0])))
-            s, vectors = s[:count], vectors[:, : -count - 1 : -1]
+            s, vectors = pairs_above(gram, threshold, SPARE)
             others = centred.T @ vectors / s if wide else centred @ vectors / s
         found = (vectors, s, others.T) if wide else (others, s, vectors.T)
         return Triplets(*(part.astype(W.dtype, copy=False) for part in found))

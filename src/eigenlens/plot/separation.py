@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._text import percent
+from ..data.blocks import Blocks
 from .colours import DIVERGING, SEQUENTIAL, colour_map
 from .display import Panels
 from .images import Limits, limits, shape_of, show
@@ -138,8 +139,12 @@ def _parts(model: Any, X: Any, row: int | None) -> tuple[NDArray, NDArray, NDArr
         raise ValueError(f"row={row} is not in the table, which has {n} rows: 0 to {n - 1}.")
     rows = slice(None) if row is None else slice(row, row + 1)
     if X is None:
-        low_rank = model.scores_[rows] @ model.components_ + model.mean_
-        sparse = model.sparse_[rows]
+        low_rank = np.asarray(model.scores_[rows]) @ model.components_ + model.mean_
+        sparse = model.sparse_
+        if isinstance(sparse, Blocks):
+            sparse = sparse.read() if row is None else sparse.take(np.array([row]))
+        else:
+            sparse = np.asarray(sparse[rows])
         return low_rank + sparse, low_rank, sparse
     if row is not None:
         X = some_rows(X, [row])

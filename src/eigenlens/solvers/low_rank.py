@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -24,13 +25,17 @@ class LowRank(Solution):
         Right singular vectors of the low-rank part less its mean, by falling singular value.
     singular_values : ndarray of shape (r,)
     scores : ndarray of shape (n, r)
-        Left singular vectors times singular values.
-    sparse : ndarray of shape (n, d)
+        Left singular vectors times singular values. Of a table in blocks, what is kept beside it.
+    sparse : {ndarray, Blocks} of shape (n, d)
         Zero where nothing was observed.
+    support_fraction : float or None
+        Share of the observed entries, or of rows, that are not zero in `sparse`, where that was
+        counted on the way.
     """
 
     mean: NDArray
     components: NDArray
     singular_values: NDArray
-    scores: NDArray
-    sparse: NDArray
+    scores: Any
+    sparse: Any
+    support_fraction: float | None = None

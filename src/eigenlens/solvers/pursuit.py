@@ -25,21 +25,19 @@ the wrong point on hard ones (rank n / 5 with a tenth of the entries wrong). Whe
 the gap to the dual problem (:mod:`.duality`) steers: the weight falls, or grows, whichever closes
 it faster. This gap is the certificate. It proves that the problem is solved, not that its solution
 is what the data were made from.
+
+Where the tables are is no matter of the rounds: in memory (:mod:`.pursuit_tables`), or in blocks of
+rows on a disk or on other machines (:mod:`.pursuit_blocks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ops import threads
-from ..ops.shrink import leave_entries, leave_rows
-from ..ops.trim import column_medians
-from ..ops.triplets import Leading, Triplets
-from .duality import lower_bound
 from .low_rank import LowRank
+from .pursuit_blocks import InBlocks, Surveyed
+from .pursuit_tables import Problem, Step, Tables, Whole
 from .solution import Certificate, Monitor, ignore
 
 __all__ = ["solve"]
@@ -49,8 +47,6 @@ RELAX = 1.4  # over-relaxation: 1 is none, 2 the limit
 GROWTH = 2.0  # of the weight, in a round in which it grows
 CALM = 20.0  # it grows while L moves by less than so many times the misfit
 FIRST = 1.25  # of the first weight, in units of 1 / |M|_2
-GROSS = 100.0  # of the median of |M|: entries beyond do not settle any scale
-SAMPLE = 1_000_000  # entries, at least, that settle the median
 SLOW = 8  # rounds in which the misfit shall fall to a third, or else the gap is looked at
 LOOK = 3  # rounds from one look at the gap to the next
 SLACK = 0.2  # of the gap that is asked for, to be lost in scaling
@@ -61,7 +57,7 @@ WORK = 120_000_000  # or entries looked at, in all: small tables are solved furt
 
 
 def solve(
-    M: NDArray,
+    M: NDArray | Surveyed,
     *,
     lam: float,
     rows: bool = False,
@@ -77,7 +73,7 @@ def solve(
 
     Parameters
     ----------
-    M : ndarray of shape (n, d)
+    M : {ndarray, Surveyed} of shape (n, d)
         NaN where nothing was observed.
     lam : float
         Weight of the sparse part.
@@ -101,11 +97,14 @@ def solve(
     monitor : Monitor
     """
     # the multiplier is within 1 anyway: with a larger weight nothing is sparse, all the same
-    rounds = _Rounds(M, min(lam, 1.0), rows, centre, delta, rng)
+    problem = Problem(lam=min(lam, 1.0), rows=rows, centre=centre, delta=delta)
+    make = InBlocks if isinstance(M, Surveyed) else Whole
+    rounds = _Rounds(make(M, problem, rng), problem)  # type: ignore[arg-type]
     objectives: list[float] = []
     misfits: list[float] = []
     looked, fits = 0, False
-    patience = min(PATIENCE, WORK // M.size)
+    n, d = M.shape
+    patience = min(PATIENCE, WORK // (n * d))
     while len(objectives) < max_iter:
         rounds.go()
         objectives.append(rounds.objective)
@@ -123,116 +122,59 @@ def solve(
         rounds.trim()
     if looked < len(objectives):
         rounds.look(gap_tol, steer=False)
-    U, s, Vt = rounds.low_rank
     return LowRank(
         solver="ialm",
-        mean=rounds.mean,
-        components=Vt,
-        singular_values=s,
-        scores=U * s,
-        sparse=rounds.sparse(),
+        mean=rounds.tables.mean,
         objective_history=np.array(objectives),
         n_iter=len(objectives),
         converged=bool(rounds.gap <= gap_tol),
         certificate=Certificate(GAP, rounds.gap, gap_tol),
+        **rounds.tables.parts(rounds.limit),
     )
 
 
 class _Rounds:
-    """The tables M and W, the low-rank part, and the weight of the moment."""
+    """The weight of the moment, and what it does to the tables."""
 
-    def __init__(
-        self,
-        M: NDArray,
-        lam: float,
-        rows: bool,
-        centre: bool,
-        delta: float,
-        rng: np.random.Generator,
-    ) -> None:
-        self.M, self.lam, self.rows, self.centre, self.delta = M, lam, rows, centre, delta
-        self.leading = Leading(M.shape, rng, centre=centre)
-        self.mean = column_medians(M).astype(np.float64) if centre else np.zeros(M.shape[1])
-        self.low_rank = Triplets.none(M.shape, M.dtype)
-        self.W = np.where(np.isnan(M), self.mean.astype(M.dtype), M)
+    def __init__(self, tables: Tables, problem: Problem) -> None:
+        self.tables, self.lam, self.delta = tables, problem.lam, problem.delta
         self.growth = GROWTH
         self.steered = False
         self.direction = 1 / GROWTH
         self.closed = 0.0
         self.seen = (-np.inf, np.inf)  # bound and objective, at the last look
-        first, largest = self._sizes()
-        self.mu = FIRST / max(first, FIRST * delta)
-        self._pass(1 / (self.mu * max(first, largest / lam, delta)))
-
-    def _sizes(self) -> tuple[float, float]:
-        """Return the spectral norm of M with gross entries cut off, and its largest entry."""
-        about = self.W - self.mean.astype(self.W.dtype)
-        n, d = about.shape
-        sample = np.abs(about[:: max(1, n * d // SAMPLE)])
-        limit = GROSS * float(np.median(sample[sample > 0] if sample.any() else np.abs(about)))
-        largest = float(max(about.max(), -about.min()))
-        limit = limit or largest
-        np.clip(about, -limit, limit, out=about)
-        sizes = [float(np.abs(about[rows]).sum(dtype=np.float64)) for rows in self.leading.rows]
-        self.gross = limit * d**0.5 if self.rows else limit
-        self.scale = sum(sizes) / (n * d) ** 0.5
-        about /= limit  # so that powers do not overflow
-        self.root = float(np.linalg.norm(about)) * limit
-        v = self.leading.V[:, 0].astype(about.dtype)
-        for _ in range(10):
-            v = about.T @ (about @ v)
-            v /= np.linalg.norm(v)
-        return float(np.linalg.norm(about @ v)) * limit, largest
-
-    def _blocks(self, task: Callable[[slice, NDArray], tuple[float, ...] | None]) -> NDArray:
-        """Run the task on each block of rows, with the low-rank part of it; add up the answers."""
-        mean = self.mean.astype(self.M.dtype)
-        spans = self.leading.rows
-
-        def part(i: int) -> tuple[float, ...]:
-            L = self.low_rank.table(spans[i])
-            L += mean
-            return task(spans[i], L) or ()
-
-        total: NDArray = np.sum(threads.run(part, len(spans)), axis=0)
-        return total
+        sizes = tables.sizes()
+        n, d = tables.shape
+        self.gross = sizes.limit * d**0.5 if problem.rows else sizes.limit
+        self.summands = n if problem.rows else n * d
+        self.scale = sizes.total / (n * d) ** 0.5
+        self.root = sizes.root
+        self.mu = FIRST / max(sizes.norm, FIRST * self.delta)
+        self._pass(1 / (self.mu * max(sizes.norm, sizes.largest / self.lam, self.delta)))
 
     def _pass(self, c: float) -> None:
         """Renew W, for the low-rank part and the weight of the moment; Y / mu is c (W - L)."""
-        leave = leave_rows if self.rows else leave_entries
-        shrink = 1 / (1 + self.mu * self.delta)
-        threshold, knee = self.lam / self.mu, self.lam * self.delta
-
-        def task(rows: slice, L: NDArray) -> tuple[float, ...]:
-            sums: tuple[float, ...] = leave(
-                self.M[rows],
-                self.W[rows],
-                L,
-                c,
-                RELAX,
-                shrink,
-                threshold,
-                knee,
-                max(self.gross, knee),
-            )
-            return sums
-
-        misfit, square, size, beyond = self._blocks(task)
+        knee = self.lam * self.delta
+        step = Step(
+            c=c,
+            relax=RELAX,
+            shrink=1 / (1 + self.mu * self.delta),
+            threshold=self.lam / self.mu,
+            knee=knee,
+            gross=max(self.gross, knee),
+        )
+        misfit, square, size, beyond = self.tables.renew(step)
         self.misfit = float(np.sqrt(misfit)) / self.scale
         self.left = float(np.sqrt(square))
-        self.objective = float(self.low_rank.s.sum(dtype=np.float64) + self.lam * size)
+        self.objective = float(self.tables.s.sum(dtype=np.float64) + self.lam * size)
         self.gross_part = float(self.lam * beyond)
 
     def go(self) -> None:
         """Take one round."""
-        before, mean = self.low_rank, self.mean
-        self.mean, (U, s, Vt) = self.leading.above(self.W, 1 / self.mu)
-        self.low_rank = Triplets(U, s - s.dtype.type(1 / self.mu), Vt)
+        self.tables.threshold(1 / self.mu)
         self.mu *= self.growth
         self._pass(1 / self.growth)
-        moved = np.hypot(
-            _distance(before, self.low_rank), len(U) ** 0.5 * np.linalg.norm(self.mean - mean)
-        )
+        moved = self.tables.moved()
         calm = moved * self.root < CALM * self.left * self.misfit * self.scale
         self.growth = GROWTH if calm and not self.steered else 1.0
 
@@ -246,30 +188,18 @@ class _Rounds:
         """The objective without what is gross of errors."""
         return self.objective - self.gross_part
 
+    @property
+    def limit(self) -> float:
+        """What the sparse part takes from what it leaves, where it takes anything."""
+        return self.lam / self.mu + self.lam * self.delta
+
     def look(self, gap_tol: float, *, steer: bool) -> None:
         """Bound the objective from below, and let that steer the weight.
 
         The weight goes on in one direction as long as that closes the gap about as well as before.
         """
         bound, objective = self.seen
-        Y = np.empty_like(self.W)
-
-        def multiplier(rows: slice, L: NDArray) -> None:
-            np.subtract(self.W[rows], L, out=Y[rows])
-            Y[rows] *= Y.dtype.type(self.mu)
-
-        self._blocks(multiplier)
-        found = lower_bound(
-            self.M,
-            Y,
-            mean=self.mean,
-            lam=self.lam,
-            rows=self.rows,
-            centre=self.centre,
-            delta=self.delta,
-            V=self.leading.V,
-            slack=SLACK * gap_tol * self.ordinary,
-        )
+        found = self.tables.bound(self.mu, slack=SLACK * gap_tol * self.ordinary)
         self.seen = max(bound, found), self.objective
         if not steer:
             return
@@ -286,37 +216,9 @@ class _Rounds:
 
         What they were goes to the sparse part, whose norm grows by its own at most.
         """
-        rank = int(np.sum(self.low_rank.s > self.misfit * self.scale))
-        left_out = self.low_rank.s[rank:].astype(np.float64)
-        summands = len(self.M) if self.rows else self.M.size
-        norm = self.lam * summands**0.5 * np.linalg.norm(left_out)
+        s = self.tables.s
+        rank = int(np.sum(s > self.misfit * self.scale))
+        left_out = s[rank:].astype(np.float64)
+        norm = self.lam * self.summands**0.5 * np.linalg.norm(left_out)
         self.objective += float(norm - left_out.sum())
-        self.low_rank = self.low_rank.first(rank)
-
-    def sparse(self) -> NDArray:
-        """Return the sparse part: what the low-rank part leaves of M, where that is not small."""
-        S = np.empty_like(self.M)
-        knee = self.lam * self.delta
-        limit, tiny = self.lam / self.mu + knee, np.finfo(S.dtype).tiny
-
-        def task(rows: slice, L: NDArray) -> None:
-            rest = self.M[rows] - L
-            rest[np.isnan(rest)] = 0.0
-            target = np.where(np.isnan(self.M[rows]), 0.0, rest + self.W[rows] - L)
-            if self.rows:
-                size, length = (
-                    np.linalg.norm(part, axis=1, keepdims=True) for part in (rest, target)
-                )
-            else:
-                size, length = np.abs(rest), np.abs(target)
-            kept = np.maximum(size - knee, 0) / np.maximum(size, tiny)
-            S[rows] = np.where(length > limit, kept * rest, 0.0)
-
-        self._blocks(task)
-        return S
-
-
-def _distance(A: Triplets, B: Triplets) -> float:
-    """Return the distance of two tables."""
-    across = np.vdot((A.U.T @ B.U) * A.s[:, None] * B.s, A.Vt @ B.Vt.T)
-    return float(np.sqrt(max(A.s @ A.s + B.s @ B.s - 2 * across, 0.0)))
+        self.tables.trim(rank)
