@@ -495,7 +495,7 @@ def test_groups_of_chunks_on_dask(tmp_path, monkeypatch, dask_here, model):
     expected = fit(model, dask_table(X), path)
     total, key = calls[0], "H" if model == LOOP else "components_"
     assert_allclose(expected[key], plain[key], rtol=1e-10)
-    for n in range(total - 1, 0, -5):
+    for n in range(total - 1, 0, -8):
         calls[0], stop, groups = 0, n, 3
         with pytest.raises(Stopped):
             fit(model, dask_table(X), path)
