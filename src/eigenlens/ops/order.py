@@ -7,8 +7,8 @@ memory it is gathered, sorted, and the entry read off.
 
 Parts are alike in length or, where that does not help because the entries are of very different
 sizes, in the number of floats that they hold: the bits of floats are whole numbers in the order of
-the floats. So one pass finds the ends, most often one counts and one gathers, and since there are
-2^64 floats no table takes more than sixteen.
+the floats. So one pass finds the ends, most often one counts and one gathers; there are but 2^64
+floats, so that the hardest table takes some fifteen.
 """
 
 from __future__ import annotations
