@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenlens
-from eigenlens import PCA, Blocks, Normalizer, RobustScaler, StandardScaler
+from eigenlens import PCA, Blocks, Normalizer, RobustScaler, StandardScaler, datasets
 from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.ops import order
 from eigenlens.ops.columns import ColumnMoments
@@ -289,6 +289,29 @@ def test_pipeline_holds_no_more_than_blocks(form, monkeypatch):
     if form != "dask":  # names are the scaler's, and go no further, as with a dataframe
         frame = pd.DataFrame(A, columns=[f"c{j}" for j in range(4)])
         assert_allclose(model.transform(frame), whole.transform(A), atol=1e-8)
+
+
+def test_pipeline_on_a_file(tmp_path, monkeypatch):
+    """Scaled, weighted and ruled, in blocks of some rows each."""
+    monkeypatch.setattr("eigenlens._base.WHOLE_BYTES", 0)
+    monkeypatch.setattr("eigenlens.data.files.BATCH_BYTES", 16 * 8 * 128)
+    A = datasets.planted_subspace(N, 16, rank=2, noise=0.3, decay=1, random_state=0).X
+    frame = pd.DataFrame(A, columns=list("abcdefghijklmnop"))
+    frame.to_parquet(tmp_path / "x.parquet")
+    table = eigenlens.open(tmp_path / "x.parquet")
+    assert len(table.row_counts()) > 3
+    model = make_pipeline(StandardScaler(), PCA("cv", random_state=0))
+    whole = clone(model).fit(frame)
+    weight = rng.integers(0, 3, N)
+    weighted = PCA(2).fit(A, sample_weight=weight)
+    monkeypatch.setattr(Blocks, "read", None)
+    found = model.fit(table)
+    assert found[-1].n_components_ == whole[-1].n_components_ == 2
+    assert_allclose(found[0].var_, whole[0].var_, rtol=1e-8)
+    assert_allclose(found[-1].components_, whole[-1].components_, atol=1e-8)
+    assert list(found[0].feature_names_in_) == list("abcdefghijklmnop")
+    found = PCA(2).fit(table, sample_weight=weight)
+    assert_allclose(found.components_, weighted.components_, atol=1e-8)
 
 
 def test_columns_go_by_their_names():

@@ -7,8 +7,8 @@ memory it is gathered, sorted, and the entry read off.
 
 Parts are alike in length or, where that does not help because the entries are of very different
 sizes, in the number of floats that they hold: the bits of floats are whole numbers in the order of
-the floats. So one pass finds the ends, most often one counts and one gathers, and since there are
-2^64 floats no table takes more than sixteen.
+the floats. So one pass finds the ends, most often one counts and one gathers; there are but 2^64
+floats, so that the hardest table takes some fifteen.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = ["Ends", "ends", "order_statistics", "quantiles"]
 GATHER = 1 << 23  # entries that may be gathered, at 16 bytes each
 COUNTS = 1 << 22  # counts that a pass may keep
 PARTS = 1024  # of an interval, where there are not too many columns
+CHUNK = 1 << 21  # bytes of rows that a thread takes at once
 TOGETHER = 16  # columns that are turned into rows at once: as many as a line of cache holds
 SHRUNK = 8  # how much less a pass must leave for its kind of parts to be taken again
 TOP = np.uint64(1 << 63)
@@ -238,19 +239,21 @@ def _chained(parts: list[tuple[NDArray, NDArray]]) -> tuple[NDArray, NDArray]:
 
 def _ends(block: Any) -> tuple[int, NDArray, NDArray, NDArray]:
     n, d = block.shape
-    by_column = block.tocsc() if sparse.issparse(block) else block
-    spans = threads.spans(d, 64)
+    spans = threads.spans(n, max(1, CHUNK // (8 * max(1, d))))
 
-    def part(i: int) -> tuple[NDArray, NDArray, NDArray]:
-        B = by_column[:, spans[i]]
+    def part(i: int) -> tuple[int, NDArray, NDArray, NDArray]:
+        B = block[spans[i]]
         B = B.toarray() if sparse.issparse(B) else B
-        least, most = np.fmin.reduce(B, axis=0), np.fmax.reduce(B, axis=0)  # NaN if all are
-        least = np.where(np.isnan(least), np.inf, least)
-        return n - np.isnan(B).sum(axis=0), least, np.where(np.isnan(most), -np.inf, most)
+        counts, least, most = np.full(d, len(B)), B.min(axis=0), B.max(axis=0)
+        if (holes := np.isnan(least)).any():
+            C = B[:, holes]
+            seen = ~np.isnan(C)
+            counts[holes] = seen.sum(axis=0)
+            least[holes] = np.where(seen, C, np.inf).min(axis=0)
+            most[holes] = np.where(seen, C, -np.inf).max(axis=0)
+        return len(B), counts, least, most
 
-    found = threads.run(part, len(spans))
-    counts, least, most = (np.concatenate(part) for part in zip(*found, strict=True))
-    return n, counts, least, most
+    return _combined_ends(threads.run(part, len(spans)))
 
 
 def _combined_ends(parts: list[Any]) -> tuple[int, NDArray, NDArray, NDArray]:
