@@ -486,6 +486,10 @@ class Mapped(Blocks):
         """Number of rows."""
         return self.base.n_rows
 
+    def row_counts(self) -> list[int]:
+        """Return the number of rows of each block."""
+        return self.base.row_counts()
+
     def __iter__(self) -> Iterator[Any]:
         return map(self.function, self.base)
 

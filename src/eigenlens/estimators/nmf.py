@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._base import fitting
 from .._compat import StrOptions
+from ..data.blocks import Blocks
 from ..ops.weights import mass_of
 from ..select.masked import masked_cross_validation
 from ..solvers.nonnegative import solve
@@ -130,6 +131,10 @@ class NMF(Nonnegative):
            [0.  , 0.25, 0.  , 0.  , 1.  ]])
     """
 
+    _instead = (
+        "Ask for a number of parts with solver='cd', beta_loss='frobenius', missing='error' and a "
+        "start that is not 'custom', take MiniBatchNMF.partial_fit, or give X.compute()."
+    )
     claims = frozenset({"nonnegative", "weights", "missing"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3}  # as many as features fit anything
 
@@ -238,7 +243,7 @@ class NMF(Nonnegative):
         H: NDArray | None = None,
     ) -> Factors:
         self._require_suited()
-        X, observed = self._table(X)
+        X, observed = (self._surveyed(X), None) if isinstance(X, Blocks) else self._table(X)
         if observed is not None and not (seen := observed.any(axis=0)).all():
             empty = np.flatnonzero(~seen)
             raise ValueError(
@@ -265,7 +270,16 @@ class NMF(Nonnegative):
             max_iter=self.max_iter,
             monitor=lambda objective: monitor(objective * unit.loss),
         )
-        return self._described(found, X, weight, observed, unit)
+        return self._described(found, X, Z, weight, observed, unit)
+
+    def _fits_blocks(self, table: Blocks) -> bool:
+        return (
+            self.solver == "cd"
+            and self._beta == 2
+            and self.missing == "error"
+            and self.init != "custom"
+            and self.n_components != "cv"
+        )
 
     def _predicting(
         self,

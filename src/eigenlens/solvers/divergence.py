@@ -25,6 +25,7 @@ from ..ops import threads
 from ..ops.rows import rows_of
 from ..ops.sampled import sampled_product
 from ..ops.weights import total
+from .blocked import Blocked
 
 __all__ = [
     "EPSILON",
@@ -40,7 +41,7 @@ BLOCK = 2**17  # entries of a block: a few tables of them stay in a core's cache
 
 def divergence(
     X: Any,
-    W: NDArray,
+    W: Any,
     H: NDArray,
     beta: float,
     *,
@@ -51,11 +52,11 @@ def divergence(
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or Blocked of shape (n, d)
         Not negative, and 0 where not observed. Of a sparse one, ``W H`` is computed at its
-        nonzeros alone if beta is 1 or 2, else in blocks of rows.
+        nonzeros alone if beta is 1 or 2, else in blocks of rows. One pass over a table in blocks.
     W, H : ndarray of shape (n, k) and (k, d)
-        Not negative.
+        Not negative. W is Codes, of a table in blocks.
     beta : float
     weight : ndarray of shape (n,), optional
         The s_i; else 1.
@@ -70,6 +71,8 @@ def divergence(
     >>> divergence(X, 2 * one, one.T, 2.0)
     3.0
     """
+    if isinstance(X, Blocked):
+        return float(X.advance(_of_block, W, shared=(H, beta))[0])
     W, H = W.astype(np.float64, copy=False), H.astype(np.float64, copy=False)
 
     if sparse.issparse(X) and beta in (1, 2):
@@ -85,6 +88,10 @@ def divergence(
         return _dense(x, W[rows] @ H, beta, None if observed is None else observed[rows])
 
     return _total(part, X, beta, weight)
+
+
+def _of_block(block: Any, W: NDArray, H: NDArray, beta: float) -> tuple[float]:
+    return (divergence(block, W, H, beta),)
 
 
 def saturated(X: Any, *, weight: NDArray | None = None) -> float:
