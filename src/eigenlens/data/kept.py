@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +37,7 @@ class Kept:
     def __init__(self) -> None:
         self._arrays: list[NDArray | Path | None] = []
         self._nbytes = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def append(self, rows: NDArray | None) -> None:
         """Keep the rows of the next block, None if it has no rows."""
@@ -47,8 +49,9 @@ class Kept:
             self._arrays.append(rows)
             return
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="eigenlens-")
-        path = Path(self._folder.name, f"{len(self._arrays)}.npy")
+            self._folder = Path(tempfile.mkdtemp(prefix="eigenlens-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        path = self._folder / f"{len(self._arrays)}.npy"
         np.save(path, rows, allow_pickle=False)
         self._arrays.append(path)
 

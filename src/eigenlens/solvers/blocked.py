@@ -93,11 +93,6 @@ class Blocked:
         """Of the blocks."""
         return self.table.dtype
 
-    @property
-    def size(self) -> int:
-        """Number of entries, or of those that are stored of a sparse table."""
-        return self.filled
-
     def sum(self, dtype: Any = np.float64) -> float:
         """Return the sum of all entries."""
         return self.total

@@ -80,12 +80,11 @@ def solve(
     """
     if tol > 0:
         tol = max(tol, SHARPEST)
-    X = _exact(X)
     problem: Problem
     if isinstance(X, Blocked):
         problem = InBlocks(X, on_W, on_H)
     else:
-        problem = InMemory(X, on_W, on_H, weight, observed)
+        problem = InMemory(_exact(X), on_W, on_H, weight, observed)
     W, Ht = problem.begin(W), np.array(H.T, np.float64, order="C")
     ahead = Ht  # the parts, extrapolated
     step, ceiling, look = 0.0, 1.0, 0  # there is no direction yet to go on in
@@ -138,6 +137,6 @@ def encode(
     return InMemory(_exact(X), penalty, NONE, None, observed).encode(Ht)
 
 
-def _exact(X: Any) -> Any:
+def _exact(X: Table) -> Table:
     """Return a small table in double: digits that cost nothing, and extrapolation needs them."""
     return X.astype(np.float64, copy=False) if X.size <= SMALL else X

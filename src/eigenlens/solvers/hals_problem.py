@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from ..ops import threads
@@ -163,7 +163,10 @@ class Problem(ABC):
 
 
 class InMemory(Problem):
-    """The problem of an array; in tasks on a table in blocks, that of one of them."""
+    """The problem of an array; in tasks on a table in blocks, that of one of them.
+
+    Products with X are taken in `dtype`, by default that of X.
+    """
 
     def __init__(
         self,
@@ -172,10 +175,12 @@ class InMemory(Problem):
         on_H: Penalty = NONE,
         weight: NDArray | None = None,
         observed: NDArray | None = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         observed = None if observed is None or observed.all() else observed
         self.X, self.on_W, self.on_H, self.weight, self.observed = X, on_W, on_H, weight, observed
         self.across = None if observed is None else np.ascontiguousarray(observed.T)
+        self.dtype = X.dtype if dtype is None else np.dtype(dtype)
 
     @cached_property
     def squares(self) -> NDArray:
@@ -194,14 +199,15 @@ class InMemory(Problem):
     def codes(self, W: NDArray, Ht: NDArray, step: float, effort: Effort) -> tuple[NDArray, Sums]:
         """Return codes that descend from `W` and go on by `step`, and what the parts need."""
         d, k = Ht.shape
-        G, H = Ht.T @ Ht, Ht.astype(self.X.dtype, copy=False)
+        G, H = Ht.T @ Ht, Ht.astype(self.dtype, copy=False)
         found, groups = np.empty_like(W), self._groups(k)
         tall = not sparse.issparse(self.X) and len(W) > TALL * d
 
         def part(i: int) -> tuple[NDArray, NDArray, float]:
             gram, cross, violation = np.zeros((k, k)), np.zeros((d if tall else 0, k)), 0.0
             for rows in self._blocks(groups[i], k):
-                X, V, out = rows_of(self.X, rows), found[rows], np.empty((_length(rows), 2))
+                X, V = rows_of(self.X, rows, self.dtype), found[rows]
+                out = np.empty((len(V), 2))
                 V[:] = W[rows]
                 grams = _grams(G, Ht, self.observed, rows, self.on_W)
                 R = np.asarray(X @ H, np.float64) - self.on_W.l1 - _product(grams, V)
@@ -224,14 +230,15 @@ class InMemory(Problem):
     def _cross(self, W: NDArray) -> NDArray:
         """Return ``X'sW``, in blocks of columns: a sum for each group of rows would be large."""
         weighted = W if self.weight is None else W * self.weight[:, None]
-        weighted = weighted.astype(self.X.dtype, copy=False)
+        weighted = weighted.astype(self.dtype, copy=False)
         if sparse.issparse(self.X):
             return np.asarray(self.X.T @ weighted, np.float64)
         cross = np.empty((self.X.shape[1], W.shape[1]))
         blocks = threads.spans(len(cross), max(PANEL, -(-len(cross) // GROUPS)))
 
         def part(i: int) -> None:
-            cross[blocks[i]] = self.X[:, blocks[i]].T @ weighted
+            X = self.X[:, blocks[i]].astype(self.dtype, copy=False)
+            cross[blocks[i]] = X.T @ weighted
 
         threads.run(part, len(blocks))
         return cross
@@ -271,13 +278,13 @@ class InMemory(Problem):
     def _along(self, W: NDArray, Ht: NDArray, h: NDArray) -> NDArray:
         """Return the products of the rows of ``X - W H``, times the weights of entries, with h."""
         if self.observed is None:
-            return np.asarray(self.X @ h.astype(self.X.dtype), np.float64) - W @ (Ht.T @ h)
+            return np.asarray(self.X @ h.astype(self.dtype), np.float64) - W @ (Ht.T @ h)
         blocks = self._blocks(slice(0, len(W)), Ht.shape[1])
         return np.concatenate([self._residual(W, Ht, rows) @ h for rows in blocks])
 
     def _errors(self, W: NDArray, Ht: NDArray) -> NDArray:
         """Return the squared residual of each row, as if there were no holes."""
-        H = Ht.astype(self.X.dtype, copy=False)
+        H = Ht.astype(self.dtype, copy=False)
         return self.squares - np.einsum("ij,ij->i", W, 2 * (self.X @ H) - W @ (Ht.T @ Ht))
 
     def _residual(self, W: NDArray, Ht: NDArray, rows: slice) -> NDArray:
