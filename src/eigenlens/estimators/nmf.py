@@ -105,6 +105,26 @@ class NMF(Nonnegative):
     VectorQuantizer : Each row is one part, a prototype.
     DictionaryLearning : Sparse codes, where parts may be taken away too.
 
+    Notes
+    -----
+    A fit allocates some arrays of the size of W and H.
+
+    Large files, and Dask arrays and dataframes, are fitted in blocks of rows, for ``solver='cd'``
+    and the Frobenius loss: by the same iterations from the same start, with products in float64. W
+    stays beside the rows, on disk past a gigabyte or on the workers. Held in one place are a few
+    blocks, arrays of the size of H, and ``X'X`` of up to 4000 columns. Passes over X:
+
+    - one before the start, two for numbers above 1e6 or below 1e-3 on average;
+    - for the start one, or none if it is 'random'; one more for 'nndsvdar'; eight more where X has
+      more than 4000 columns or is sparse; one to count rows where a random start needs to know
+      their number, and the file does not tell;
+    - one an iteration;
+    - one each time that codes are solved for to the end: once, or a few times on the way;
+    - where parts have died, one, and one more for each of them;
+    - one for `reconstruction_err_`.
+
+    A Dask table that fits in the memory of the workers is best persisted.
+
     References
     ----------
     D. D. Lee, H. S. Seung, Learning the parts of objects by non-negative matrix factorization,

@@ -29,7 +29,8 @@ from ..ops import threads
 from ..ops.centred import Table
 from .blocked import Blocked
 from .hals_blocks import InBlocks
-from .hals_problem import TRACE, Effort, InMemory, Problem
+from .hals_memory import InMemory
+from .hals_problem import TRACE, Effort, Problem
 from .parts import NONE, Parts, Penalty
 from .solution import Monitor, ignore
 

@@ -1,7 +1,7 @@
 """What the loop of :mod:`.hals` asks of a table in blocks: the problem of each block, added up.
 
 Codes lie beside the blocks. Each method below is one pass, and all that it does to a block is what
-:class:`.hals_problem.InMemory` does to a table, but that products are in double whatever the dtype:
+:class:`.hals_memory.InMemory` does to a table, but that products are in double whatever the dtype:
 single precision takes up to three times as many iterations to the same tolerance, its rounding
 depends on the blocks, and here an iteration is a pass.
 """
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .blocked import Blocked, Codes
-from .hals_problem import Effort, InMemory, Problem, Sums, Worst
+from .hals_memory import InMemory
+from .hals_problem import Effort, Problem, Sums, Worst
 from .parts import Penalty
 
 __all__ = ["InBlocks"]
