@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import eigenlens
 from eigenlens import NMF
@@ -160,6 +161,28 @@ def test_a_table_of_zeros_has_no_parts():
     assert model.reconstruction_err_ == 0
 
 
+@pytest.mark.parametrize("beta", [1, 0, 0.5])
+def test_multiplicative_updates_for_any_loss(spread, beta):
+    """Exponential rows for Itakura and Saito, counts for the others, with their likelihood."""
+    A = X + 0.1 if beta == 0 else np.random.default_rng(0).poisson(3 * X).astype(float)
+    how = {"solver": "mu", "beta_loss": beta, "init": "nndsvda", "tol": 1e-4, "max_iter": 20}
+    how |= PENALTIES if beta == 1 else {}
+    model, whole = (NMF(4, **how) for _ in range(2))
+    with pytest.warns(ConvergenceWarning):
+        model.fit(spread(A) if beta == 1 else Pieces(A))
+    with pytest.warns(ConvergenceWarning):
+        whole.fit(A)
+    assert_same_fit(model, whole)
+    assert_allclose(model.certificate_.value, whole.certificate_.value, rtol=1e-6)
+    for name in ("deviance_", "log_likelihood_"):
+        assert hasattr(model, name) == (beta == 1)
+        assert beta != 1 or getattr(model, name) == pytest.approx(getattr(whole, name))
+    if beta == 0:
+        A[55, 3] = 0.0
+        with pytest.raises(ValueError, match="X contains zeros"):
+            NMF(4, **how).fit(Pieces(A))
+
+
 # ------------------------------------------------------------------------------------- starts
 
 
@@ -284,11 +307,10 @@ def test_a_table_without_rows_is_refused(spread):
         {"beta_loss": "kullback-leibler"},
         {"init": "custom"},
         {"n_components": "cv"},
-        {"solver": "mu"},
     ],
 )
 def test_what_needs_all_rows_says_so_on_dask(spread, how):
-    with pytest.raises(ValueError, match=r"all rows in one place for a fit like this.*MiniBatch"):
+    with pytest.raises(ValueError, match=r"all rows in one place for a fit like this.*solver='mu'"):
         NMF(**({"n_components": 3} | how)).fit(spread(X))
 
 

@@ -26,6 +26,10 @@ from ..solvers.unit import Unit
 __all__ = ["Factors", "Nonnegative"]
 
 DENSE = 0.4  # share of cells filled from which a dense table is faster, and hardly larger
+ZEROS = (
+    "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to "
+    "X, or use a positive beta_loss."
+)
 BETA = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -127,10 +131,7 @@ class Nonnegative(Estimator):
         if not np.isfinite(square):
             self._explain_non_finite(X)
         if self._beta <= 0 and (X.min() == 0 if observed is None else (X == 0)[observed].any()):
-            raise ValueError(
-                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add "
-                "small values to X, or use a positive beta_loss."
-            )
+            raise ValueError(ZEROS)
         if sparse.issparse(X) and X.nnz > DENSE * X.shape[0] * X.shape[1]:
             X = X.toarray()
         return (X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)), observed
@@ -152,6 +153,8 @@ class Nonnegative(Estimator):
             raise ValueError(self._where_negative(X))
         if not np.isfinite(found.square):
             self._explain_non_finite(X)
+        if self._beta <= 0 and found.nonzero < n * d:
+            raise ValueError(ZEROS)
         if found.sparse and found.filled > DENSE * n * d:
             return Blocked.over(X, with_products=wanted, dense=True)
         return found

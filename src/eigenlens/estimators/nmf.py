@@ -109,10 +109,11 @@ class NMF(Nonnegative):
     -----
     A fit allocates some arrays of the size of W and H.
 
-    Large files, and Dask arrays and dataframes, are fitted in blocks of rows, for ``solver='cd'``
-    and the Frobenius loss: by the same iterations from the same start, with products in float64. W
-    stays beside the rows, on disk past a gigabyte or on the workers. Held in one place are a few
-    blocks, arrays of the size of H, and ``X'X`` of up to 4000 columns. Passes over X:
+    Large files, and Dask arrays and dataframes, are fitted in blocks of rows, by the same
+    iterations from the same start, with products in float64; by 'cd' for the Frobenius loss alone,
+    since for counts it goes many times through all rows to improve H. W stays beside the rows, on
+    disk past a gigabyte or on the workers. Held in one place are a few blocks, arrays of the size
+    of H, and ``X'X`` of up to 4000 columns. Passes over X:
 
     - one before the start, two for numbers above 1e6 or below 1e-3 on average;
     - for the start one, or none if it is 'random'; one more for 'nndsvdar'; eight more where X has
@@ -121,7 +122,9 @@ class NMF(Nonnegative):
     - one an iteration;
     - one each time that codes are solved for to the end: once, or a few times on the way;
     - where parts have died, one, and one more for each of them;
-    - one for `reconstruction_err_`.
+    - for 'mu', in place of these two, one every ten iterations, or two with a penalty on W, one at
+      first and two for `certificate_`;
+    - one for `reconstruction_err_`, and one for `log_likelihood_`.
 
     A Dask table that fits in the memory of the workers is best persisted.
 
@@ -152,8 +155,8 @@ class NMF(Nonnegative):
     """
 
     _instead = (
-        "Ask for a number of parts with solver='cd', beta_loss='frobenius', missing='error' and a "
-        "start that is not 'custom', take MiniBatchNMF.partial_fit, or give X.compute()."
+        "Ask for a number of parts with missing='error' and a start that is not 'custom', with "
+        "solver='mu' for any loss but 'frobenius', or give X.compute()."
     )
     claims = frozenset({"nonnegative", "weights", "missing"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3}  # as many as features fit anything
@@ -294,8 +297,7 @@ class NMF(Nonnegative):
 
     def _fits_blocks(self, table: Blocks) -> bool:
         return (
-            self.solver == "cd"
-            and self._beta == 2
+            (self.solver == "mu" or self._beta == 2)
             and self.missing == "error"
             and self.init != "custom"
             and self.n_components != "cv"

@@ -52,8 +52,8 @@ class Blocked:
     shape : tuple of int
     total, square : float
         The sum of the entries, and of their squares.
-    filled, negative : int
-        How many entries are stored, and how many of those are below zero.
+    filled, nonzero, negative : int
+        How many entries are stored, are not zero, and are below zero.
     sparse : bool
     products : ndarray of shape (d, d), optional
         ``X'X``.
@@ -64,6 +64,7 @@ class Blocked:
     total: float
     square: float
     filled: int
+    nonzero: int
     negative: int
     sparse: bool
     products: NDArray | None
@@ -76,13 +77,15 @@ class Blocked:
         """
         table = table.map(_dense if dense else _by_rows)
         found = table.fold(_seen, shared=(with_products,))
-        n, filled, negative, stored, total, square, gram = found or (0, 0, 0, 0, 0.0, 0.0, None)
+        counts, total, square, gram = found or (np.zeros(5, np.int64), 0.0, 0.0, None)
+        n, filled, nonzero, negative, stored = map(int, counts)
         return cls(
             table=table,
             shape=(n, len(table.names)),
             total=float(total),
             square=float(square),
             filled=filled,
+            nonzero=nonzero,
             negative=negative,
             sparse=stored > 0,
             products=gram if with_products and not stored else None,
@@ -176,10 +179,11 @@ def _seen(block: Any, with_products: bool) -> tuple[Any, ...]:
     """Return the counts and sums of a block, and the products of its columns."""
     stored = sparse.issparse(block)
     values = block.data if stored else block.reshape(-1)
-    negative = int(np.count_nonzero(values < 0))
+    nonzero, negative = np.count_nonzero(values), np.count_nonzero(values < 0)
     total = values.sum(dtype=np.float64)
     square = np.einsum("i,i->", values, values, dtype=np.float64)
     gram: Any = 0.0
     if with_products and not stored:
         gram = products(block.astype(np.float64) if block.size <= SMALL else block)
-    return block.shape[0], values.size, negative, int(stored), total, square, gram
+    counts = np.array([block.shape[0], values.size, nonzero, negative, stored], np.int64)
+    return counts, total, square, gram

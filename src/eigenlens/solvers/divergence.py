@@ -100,6 +100,8 @@ def saturated(X: Any, *, weight: NDArray | None = None) -> float:
     That of any other falls short of it by its divergence. ``log(x!)`` is that of the gamma
     function, so that X need not be made of whole numbers.
     """
+    if isinstance(X, Blocked):
+        return float(X.table.fold(saturated))
 
     def best(x: NDArray) -> NDArray:
         return np.where(x > EPSILON, xlogy(x, x) - x - gammaln(x + 1.0), 0.0)
@@ -113,6 +115,8 @@ def size(X: Any, beta: float, *, weight: NDArray | None = None) -> float:
     Half of ``|X|^2`` for beta 2, the total for 1, the number of entries that are not 0 for 0: in
     these units it grows with X as the divergence does, and is far above that of a good fit.
     """
+    if isinstance(X, Blocked):
+        return float(X.table.fold(size, shared=(beta,)))
 
     def power(x: NDArray) -> NDArray:
         return np.where(x > EPSILON, np.maximum(x, EPSILON) ** beta, 0.0)
