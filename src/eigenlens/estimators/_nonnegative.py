@@ -15,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator
 from .._compat import Interval, StrOptions
+from ..data.blocks import Blocks
+from ..solvers.blocked import Blocked
 from ..solvers.divergence import divergence, saturated
-from ..solvers.nndsvd import INITS, at_random, nndsvd
+from ..solvers.nndsvd import FORMED, INITS, at_random, nndsvd
 from ..solvers.nonnegative import encode
 from ..solvers.parts import Parts, Penalty
 from ..solvers.unit import Unit
@@ -24,6 +26,10 @@ from ..solvers.unit import Unit
 __all__ = ["Factors", "Nonnegative"]
 
 DENSE = 0.4  # share of cells filled from which a dense table is faster, and hardly larger
+ZEROS = (
+    "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to "
+    "X, or use a positive beta_loss."
+)
 BETA = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
 
@@ -91,6 +97,8 @@ class Nonnegative(Estimator):
 
     def _check(self, X: Any, *, reset: bool, whole: bool = True, **rules: Any) -> Any:
         X = super()._check(X, reset=reset, whole=whole, **rules)
+        if isinstance(X, Blocks):  # looked at by the first pass
+            return X
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -100,14 +108,16 @@ class Nonnegative(Estimator):
         return X
 
     def _where_negative(self, X: Any) -> str:
-        rows, columns = (X < 0).nonzero()
-        worst = X.min() if sparse.issparse(X) else np.nanmin(X)
+        if isinstance(X, Blocks):
+            shape, number, row, column, least = X.fold(_below_zero, combine=_first_below_zero)
+        else:
+            shape, number, row, column, least = _below_zero(X)
         return (
-            f"Negative values in data passed to {type(self).__name__} (input X): {len(rows)} of "
-            f"{X.shape[0] * X.shape[1]} entries, the first in row {rows[0]}, column {columns[0]}, "
-            f"the least {worst:g}. Parts add up, so X must not be below zero: set such entries to "
-            "0 if they are noise, shift the column if its zero is arbitrary, or use PCA or "
-            "SparsePCA, which take any numbers."
+            f"Negative values in data passed to {type(self).__name__} (input X): {number} of "
+            f"{shape[0] * shape[1]} entries, the first in row {row}, column {column}, the least "
+            f"{least:g}. Parts add up, so X must not be below zero: set such entries to 0 if they "
+            "are noise, shift the column if its zero is arbitrary, or use PCA or SparsePCA, which "
+            "take any numbers."
         )
 
     # ------------------------------------------------------------------------------------ the fit
@@ -121,13 +131,33 @@ class Nonnegative(Estimator):
         if not np.isfinite(square):
             self._explain_non_finite(X)
         if self._beta <= 0 and (X.min() == 0 if observed is None else (X == 0)[observed].any()):
-            raise ValueError(
-                "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add "
-                "small values to X, or use a positive beta_loss."
-            )
+            raise ValueError(ZEROS)
         if sparse.issparse(X) and X.nnz > DENSE * X.shape[0] * X.shape[1]:
             X = X.toarray()
         return (X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)), observed
+
+    def _surveyed(self, X: Blocks) -> Blocked:
+        """Return a table in blocks as solvers take it, after a pass that `_table` has no need of.
+
+        A second, if it is sparse and hardly so, and a start needs the products of its columns.
+        """
+        wanted = self.init != "random" and len(X.names) <= FORMED
+        found = Blocked.over(X, with_products=wanted)
+        n, d = found.shape
+        if n == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {d})) while a minimum of 1 is required "
+                f"by {type(self).__name__}."
+            )
+        if found.negative:
+            raise ValueError(self._where_negative(X))
+        if not np.isfinite(found.square):
+            self._explain_non_finite(X)
+        if self._beta <= 0 and found.nonzero < n * d:
+            raise ValueError(ZEROS)
+        if found.sparse and found.filled > DENSE * n * d:
+            return Blocked.over(X, with_products=wanted, dense=True)
+        return found
 
     def _holes(self, X: Any) -> tuple[NDArray, NDArray]:
         """Return `X` with zeros for NaN, and where it has none."""
@@ -167,7 +197,7 @@ class Nonnegative(Estimator):
         H: Any,
         weight: NDArray | None = None,
         observed: NDArray | None = None,
-    ) -> tuple[NDArray, NDArray]:
+    ) -> tuple[Any, NDArray]:
         """Return W and H to begin with."""
         n, d = X.shape
         if self.init == "custom":
@@ -226,13 +256,16 @@ class Nonnegative(Estimator):
         self,
         found: Parts,
         X: Any,
+        Z: Any,
         weight: NDArray | None,
         observed: NDArray | None,
         unit: Unit,
     ) -> Factors:
-        """Return a solution of ``X / unit`` in the units of X, with how well it fits."""
-        fit = (unit.table(X), found.codes, found.components)
+        """Return a solution of Z, X in its unit, in the units of X, with how well it fits."""
+        fit = (Z, found.codes, found.components)
         loss = divergence(*fit, self._beta, weight=unit.weight(weight), observed=observed)
+        if isinstance(Z, Blocked):
+            found = replace(found, codes=None)
         poisson = self._beta == 1
         return Factors(
             **vars(unit.restored(found)),
@@ -309,6 +342,29 @@ class Nonnegative(Estimator):
         tags.input_tags.positive_only = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _below_zero(X: Any) -> tuple[Any, ...]:
+    """Return the shape, how many entries are below zero, where the first is, and the least.
+
+    Row and column are -1 where there is none.
+    """
+    rows, columns = (X < 0).nonzero()
+    if not len(rows):
+        return np.array(X.shape), 0, -1, -1, 0.0
+    least = X.min() if sparse.issparse(X) else np.nanmin(X)
+    return np.array(X.shape), len(rows), int(rows[0]), int(columns[0]), float(least)
+
+
+def _first_below_zero(parts: list[Any]) -> tuple[Any, ...]:
+    """Return what `_below_zero` says of blocks, put together."""
+    shape, number, row, column, least = parts[0]
+    for size, more, i, j, low in parts[1:]:
+        if row < 0 <= i:
+            row, column = shape[0] + i, j
+        shape = np.array([shape[0] + size[0], shape[1]])
+        number, least = number + more, min(least, low)
+    return shape, number, row, column, least
 
 
 def _square(X: Any) -> float:

@@ -323,7 +323,7 @@ class MiniBatchNMF(Nonnegative):
         )
         self._keep(learner, X.dtype)
         return _Online(
-            **vars(self._described(found, X, None, None, Unit(1.0, 1.0, self._beta))),
+            **vars(self._described(found, X, X, None, None, Unit(1.0, 1.0, self._beta))),
             n_steps=learner.n_steps,
         )
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from .._base import StrPath, fitting
 from .._compat import StrOptions
+from ..data.blocks import Blocks
 from ..ops.weights import mass_of
 from ..select.masked import masked_cross_validation
 from ..solvers.nonnegative import solve
@@ -104,6 +105,29 @@ class NMF(Nonnegative):
     VectorQuantizer : Each row is one part, a prototype.
     DictionaryLearning : Sparse codes, where parts may be taken away too.
 
+    Notes
+    -----
+    A fit allocates some arrays of the size of W and H.
+
+    Large files, and Dask arrays and dataframes, are fitted in blocks of rows, by the same
+    iterations from the same start, with products in float64; by 'cd' for the Frobenius loss alone,
+    since for counts it goes many times through all rows to improve H. W stays beside the rows, on
+    disk past a gigabyte or on the workers. Held in one place are a few blocks, arrays of the size
+    of H, and ``X'X`` of up to 4000 columns. Passes over X:
+
+    - one before the start, two for numbers above 1e6 or below 1e-3 on average;
+    - for the start one, or none if it is 'random'; one more for 'nndsvdar'; eight more where X has
+      more than 4000 columns or is sparse; one to count rows where a random start needs to know
+      their number, and the file does not tell;
+    - one an iteration;
+    - one each time that codes are solved for to the end: once, or a few times on the way;
+    - where parts have died, one, and one more for each of them;
+    - for 'mu', in place of these two, one every ten iterations, or two with a penalty on W, one at
+      first and two for `certificate_`;
+    - one for `reconstruction_err_`, and one for `log_likelihood_`.
+
+    A Dask table that fits in the memory of the workers is best persisted.
+
     References
     ----------
     D. D. Lee, H. S. Seung, Learning the parts of objects by non-negative matrix factorization,
@@ -130,6 +154,10 @@ class NMF(Nonnegative):
            [0.  , 0.25, 0.  , 0.  , 1.  ]])
     """
 
+    _instead = (
+        "Ask for a number of parts with missing='error' and a start that is not 'custom', with "
+        "solver='mu' for any loss but 'frobenius', or give X.compute()."
+    )
     claims = frozenset({"nonnegative", "weights", "missing"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3}  # as many as features fit anything
 
@@ -244,7 +272,7 @@ class NMF(Nonnegative):
         H: NDArray | None = None,
     ) -> Factors:
         self._require_suited()
-        X, observed = self._table(X)
+        X, observed = (self._surveyed(X), None) if isinstance(X, Blocks) else self._table(X)
         if observed is not None and not (seen := observed.any(axis=0)).all():
             empty = np.flatnonzero(~seen)
             raise ValueError(
@@ -271,7 +299,15 @@ class NMF(Nonnegative):
             max_iter=self.max_iter,
             monitor=lambda objective: monitor(objective * unit.loss),
         )
-        return self._described(found, X, weight, observed, unit)
+        return self._described(found, X, Z, weight, observed, unit)
+
+    def _fits_blocks(self, table: Blocks) -> bool:
+        return (
+            (self.solver == "mu" or self._beta == 2)
+            and self.missing == "error"
+            and self.init != "custom"
+            and self.n_components != "cv"
+        )
 
     def _predicting(
         self,

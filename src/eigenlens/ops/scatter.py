@@ -22,6 +22,7 @@ __all__ = [
     "in_two_parts",
     "mean_and_square",
     "moments",
+    "products",
     "provisional_mean",
     "scatter",
 ]
@@ -118,6 +119,16 @@ def gram(X: NDArray, weight: NDArray | None = None) -> tuple[NDArray, NDArray]:
 
     G, _ = _products(X.dtype, n, centre, np.ones(d, X.dtype))
     return mean, G
+
+
+def products(X: NDArray) -> NDArray:
+    """Return ``X'X``, taken in the dtype of `X` block by block, and summed in float64."""
+
+    def as_it_is(rows: slice, out: NDArray) -> NDArray:
+        out[:] = X[rows]
+        return out
+
+    return _products(X.dtype, X.shape[1], as_it_is, np.ones(len(X), X.dtype))[0]
 
 
 def _products(

@@ -25,6 +25,7 @@ from ..ops import threads
 from ..ops.rows import rows_of
 from ..ops.sampled import sampled_product
 from ..ops.weights import total
+from .blocked import Blocked
 
 __all__ = [
     "EPSILON",
@@ -40,7 +41,7 @@ BLOCK = 2**17  # entries of a block: a few tables of them stay in a core's cache
 
 def divergence(
     X: Any,
-    W: NDArray,
+    W: Any,
     H: NDArray,
     beta: float,
     *,
@@ -51,11 +52,11 @@ def divergence(
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or Blocked of shape (n, d)
         Not negative, and 0 where not observed. Of a sparse one, ``W H`` is computed at its
-        nonzeros alone if beta is 1 or 2, else in blocks of rows.
+        nonzeros alone if beta is 1 or 2, else in blocks of rows. One pass over a table in blocks.
     W, H : ndarray of shape (n, k) and (k, d)
-        Not negative.
+        Not negative. W is Codes, of a table in blocks.
     beta : float
     weight : ndarray of shape (n,), optional
         The s_i; else 1.
@@ -70,6 +71,8 @@ def divergence(
     >>> divergence(X, 2 * one, one.T, 2.0)
     3.0
     """
+    if isinstance(X, Blocked):
+        return float(X.advance(_of_block, W, shared=(H, beta))[0])
     W, H = W.astype(np.float64, copy=False), H.astype(np.float64, copy=False)
 
     if sparse.issparse(X) and beta in (1, 2):
@@ -87,12 +90,18 @@ def divergence(
     return _total(part, X, beta, weight)
 
 
+def _of_block(block: Any, W: NDArray, H: NDArray, beta: float) -> tuple[float]:
+    return (divergence(block, W, H, beta),)
+
+
 def saturated(X: Any, *, weight: NDArray | None = None) -> float:
     """Return the Poisson log-likelihood of the model that fits every entry: no other has more.
 
     That of any other falls short of it by its divergence. ``log(x!)`` is that of the gamma
     function, so that X need not be made of whole numbers.
     """
+    if isinstance(X, Blocked):
+        return float(X.table.fold(saturated))
 
     def best(x: NDArray) -> NDArray:
         return np.where(x > EPSILON, xlogy(x, x) - x - gammaln(x + 1.0), 0.0)
@@ -106,6 +115,8 @@ def size(X: Any, beta: float, *, weight: NDArray | None = None) -> float:
     Half of ``|X|^2`` for beta 2, the total for 1, the number of entries that are not 0 for 0: in
     these units it grows with X as the divergence does, and is far above that of a good fit.
     """
+    if isinstance(X, Blocked):
+        return float(X.table.fold(size, shared=(beta,)))
 
     def power(x: NDArray) -> NDArray:
         return np.where(x > EPSILON, np.maximum(x, EPSILON) ** beta, 0.0)

@@ -30,6 +30,7 @@ from ..ops import threads
 from ..ops.rows import rows_of
 from ..ops.sampled import sampled_product
 from ..ops.weights import total
+from .blocked import Blocked, Codes
 from .divergence import EPSILON, divergence, row_blocks, size
 from .parts import Parts, Penalty, certify
 from .solution import Certificate, Monitor, ignore
@@ -42,7 +43,7 @@ GONE = float(np.finfo(np.float64).eps)  # below it an entry is on its way to 0, 
 
 def solve(
     X: Any,
-    W: NDArray,
+    W: Any,
     H: NDArray,
     *,
     beta: float,
@@ -58,10 +59,11 @@ def solve(
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or Blocked of shape (n, d)
         Not negative, and 0 where not observed.
     W, H : ndarray of shape (n, k) and (k, d)
-        Where to start: not negative, and an entry that is 0 stays so.
+        Where to start: not negative, and an entry that is 0 stays so. W is Codes, of a table in
+        blocks.
     beta : float
     on_W, on_H : Penalty
     weight : ndarray of shape (n,), optional
@@ -81,7 +83,10 @@ def solve(
         converged if the end was reached and the certificate holds: a residual of ``sqrt(tol)``,
         as near a minimum the objective is quadratic in it.
     """
-    fit = Fit(X, W, H, beta, on_W, on_H, weight, observed)
+    if isinstance(X, Blocked):
+        fit: Fit = FitInBlocks(X, W, H, beta, on_W, on_H)
+    else:
+        fit = Fit(X, W, H, beta, on_W, on_H, weight, observed)
     first = before = fit.error()
     history: list[float] = []
     rests = False
@@ -344,6 +349,11 @@ class Fit:
 
     def turn(self, *, codes: bool = True) -> tuple[NDArray, NDArray]:
         """Update W, and return the negative and the positive part of the gradient for H."""
+        negative, added = self._turned(codes)
+        return negative, self.given.positive_part(added, self.on_H)
+
+    def _turned(self, codes: bool = True) -> tuple[NDArray, ...]:
+        """Update W, and return what all rows add to the two parts of the gradient for H."""
         given = self.given
 
         def part(rows: slice) -> tuple[NDArray, ...]:
@@ -355,8 +365,7 @@ class Fit:
                     w[w < GONE] = 0.0
             return given.of_parts(x, w, seen, weight)
 
-        negative, added = self._sum(part)
-        return negative, given.positive_part(added, self.on_H)
+        return self._sum(part)
 
     def error(self) -> float:
         """Return the root of twice the divergence: for beta 2 the Frobenius norm of ``X - W H``."""
@@ -365,7 +374,11 @@ class Fit:
 
     def objective(self, error: float) -> float:
         """Return the objective, penalties and all, from what `error` gave."""
-        return 0.5 * error**2 + self.on_W.of(self.W, self.weight) + self.on_H.of(self.given.H)
+        return 0.5 * error**2 + self._penalty() + self.on_H.of(self.given.H)
+
+    def _penalty(self) -> float:
+        """Return the penalty on W."""
+        return self.on_W.of(self.W, self.weight)
 
     def certificate(self, tol: float) -> Certificate:
         """Return how far W, and the parts, are from the conditions of optimality."""
@@ -377,6 +390,12 @@ class Fit:
 
         An entry that is stuck at 0 with a gradient that would let it grow counts in full.
         """
+        gain, curvature, negative, added = self._gains()
+        gradient = self.given.positive_part(added, self.on_H) - negative
+        return float(gain + newton_gains(self.given.H, gradient, curvature + self.on_H.l2).sum())
+
+    def _gains(self) -> tuple[NDArray, ...]:
+        """Return what such steps gain in W, and what all rows add to curvature and gradient."""
         given = self.given
 
         def part(rows: slice) -> tuple[NDArray, ...]:
@@ -387,9 +406,7 @@ class Fit:
             gain = np.asarray(total(gains, weight))
             return gain, added, *given.of_parts(x, w, seen, weight)
 
-        gain, curvature, negative, added = self._sum(part)
-        gradient = given.positive_part(added, self.on_H) - negative
-        return float(gain + newton_gains(given.H, gradient, curvature + self.on_H.l2).sum())
+        return self._sum(part)
 
     def _rows(self, rows: slice) -> tuple[Any, NDArray, NDArray | None, NDArray | None]:
         weight = None if self.weight is None else self.weight[rows]
@@ -401,6 +418,51 @@ class Fit:
         with threads.serial_blas():
             found = threads.ahead(part, self._blocks)
             return functools.reduce(lambda a, b: tuple(map(np.add, a, b)), found)
+
+
+class FitInBlocks(Fit):
+    """Both factors of a table in blocks, whose codes lie beside it: each turn is a pass."""
+
+    X: Blocked
+    W: Codes  # type: ignore[assignment]
+
+    def __init__(
+        self, X: Blocked, W: Codes, H: NDArray, beta: float, on_W: Penalty, on_H: Penalty
+    ) -> None:
+        self.X, self.W = X, W
+        self.beta, self.on_W, self.on_H = beta, on_W, on_H
+        self.weight = self.observed = None
+        self.given = Given(H, beta)
+
+    def _turned(self, codes: bool = True) -> tuple[NDArray, ...]:
+        sums, kept = self.X.advance(_turn_of_block, self.W, shared=self._shared(), keep=1)
+        self.W = Codes(kept)
+        return tuple(sums)
+
+    def _gains(self) -> tuple[NDArray, ...]:
+        return tuple(self.X.advance(_gains_of_block, self.W, shared=self._shared())[0])
+
+    def _penalty(self) -> float:
+        if not (self.on_W.l1 or self.on_W.l2):
+            return 0.0
+        return float(self.X.advance(_penalty_of_block, self.W, shared=(self.on_W,))[0])
+
+    def _shared(self) -> tuple[Any, ...]:
+        return self.given.H, self.beta, self.on_W, self.on_H
+
+
+def _turn_of_block(X: Any, W: NDArray, *shared: Any) -> tuple[tuple[NDArray, ...], NDArray]:
+    fit = Fit(X, W, *shared)
+    return fit._turned(), fit.W
+
+
+def _gains_of_block(X: Any, W: NDArray, *shared: Any) -> tuple[tuple[NDArray, ...]]:
+    # what is added up may be a view of one row, which cannot be written to
+    return (tuple(np.array(part) for part in Fit(X, W, *shared)._gains()),)
+
+
+def _penalty_of_block(X: Any, W: NDArray, on_W: Penalty) -> tuple[float]:
+    return (on_W.of(W),)
 
 
 def newton_gains(A: NDArray, gradient: NDArray, curvature: NDArray) -> NDArray:

@@ -10,6 +10,7 @@ D is a beta-divergence, summed over what is observed of a row, and s_i the weigh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,13 @@ NONE = Penalty()
 
 @dataclass(frozen=True, kw_only=True)
 class Parts(Solution):
-    """Codes W and parts H; the codes are solved for to the end with the parts as they are."""
+    """Codes W and parts H; the codes are solved for to the end with the parts as they are.
+
+    Those of a table in blocks are :class:`eigenlens.solvers.blocked.Codes`.
+    """
 
     components: NDArray
-    codes: NDArray
+    codes: Any
 
 
 def certify(decrease: float, scale: float, tol: float) -> Certificate:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .blocked import Blocked
 from .parts import Parts, Penalty
 
 __all__ = ["Unit"]
@@ -41,7 +42,9 @@ class Unit:
 
     def table(self, X: Any) -> Any:
         """Return the table in its unit."""
-        return X if self.size == 1 else X / X.dtype.type(self.size)
+        if self.size == 1:
+            return X
+        return X.divided(self.size) if isinstance(X, Blocked) else X / X.dtype.type(self.size)
 
     def factor(self, A: Any) -> Any:
         """Return W or H, of which each has the root of the unit, if there is one."""
@@ -64,7 +67,7 @@ class Unit:
         return replace(
             found,
             components=found.components * found.components.dtype.type(root),
-            codes=found.codes * found.codes.dtype.type(root),
+            codes=None if found.codes is None else found.codes * found.codes.dtype.type(root),
             objective_history=found.objective_history * self.loss,
         )
 
