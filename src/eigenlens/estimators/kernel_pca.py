@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -209,6 +209,7 @@ class KernelPCA(Estimator):
     """
 
     kind = "kernel"
+    on_blocks: ClassVar[Mapping[str, Any]] = {"approximation": "nystrom"}
     claims = frozenset({"uncorrelated"})
     choose_solver = staticmethod(choose_solver)
     _instead = (

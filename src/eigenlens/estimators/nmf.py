@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -158,6 +159,7 @@ class NMF(Nonnegative):
         "Ask for a number of parts with missing='error' and a start that is not 'custom', with "
         "solver='mu' for any loss but 'frobenius', or give X.compute()."
     )
+    on_blocks: ClassVar[Mapping[str, Any]] = {}
     claims = frozenset({"nonnegative", "weights", "missing"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3}  # as many as features fit anything
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NoReturn, Self
@@ -181,6 +181,7 @@ class RobustPCA(Estimator):
     """
 
     kind = "robust"
+    on_blocks: ClassVar[Mapping[str, Any]] = {}
     claims = frozenset({"orthonormal", "recovers", "missing", "breakdown"})
     excused = dict.fromkeys(
         ("check_fit_idempotent", "check_fit_check_is_fitted"),

@@ -195,6 +195,7 @@ default='k-means++'
     _remedy = "Raise max_iter or tol; after batches, take solver='kmeans'."
 
     kind = "parts"
+    on_blocks: ClassVar[Mapping[str, Any]] = {}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
