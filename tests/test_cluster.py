@@ -17,7 +17,17 @@ import numpy as np
 import pytest
 from dask.distributed import Client, LocalCluster
 
-from eigenlens import PCA, IncrementalPCA, SparsePCA
+from eigenlens import (
+    NMF,
+    PCA,
+    IncrementalPCA,
+    KernelPCA,
+    RobustPCA,
+    RobustScaler,
+    SparsePCA,
+    StandardScaler,
+    VectorQuantizer,
+)
 
 ROWS, CHUNK, COLUMNS = 6000, 250, 12
 
@@ -72,9 +82,21 @@ def X():
 METHODS = {
     "PCA": (PCA(4), "explained_variance_", 1e-8),
     "PCA, fraction": (PCA(0.9), "components_", 1e-8),
+    "PCA, randomized": (PCA(3, svd_solver="randomized", random_state=0), "components_", 1e-6),
     "IncrementalPCA": (IncrementalPCA(4), "components_", 1e-8),
     "SparsePCA": (SparsePCA(3, alpha=50), "components_", 1e-6),
+    "StandardScaler": (StandardScaler(), "scale_", 1e-8),
+    "RobustScaler": (RobustScaler(), "scale_", 1e-8),
+    "NMF": (NMF(3, tol=1e-5, max_iter=2000), "reconstruction_err_", 1e-6),
+    "RobustPCA": (RobustPCA(random_state=0), "components_", 1e-5),
+    "KernelPCA": (
+        KernelPCA(3, kernel="rbf", approximation="nystrom", n_landmarks=40, random_state=0),
+        "eigenvalues_",
+        1e-8,
+    ),
+    "VectorQuantizer": (VectorQuantizer(3, random_state=0), "components_", 1e-8),
 }
+SECONDS = {"RobustPCA": 0.01, "NMF": 0.01}  # that a chunk takes: these need many passes
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +139,7 @@ def killing(client, after):
 def test_a_worker_killed_in_the_middle_of_a_fit(client, in_memory, name):
     model = type(METHODS[name][0])(**METHODS[name][0].get_params())
     with killing(client, after=0.6):
-        model.fit(spread(seconds=0.1))
+        model.fit(spread(seconds=SECONDS.get(name, 0.1)))
     assert_agree(name, model, in_memory)
 
 
