@@ -101,7 +101,9 @@ def test_a_fit_left_at_any_block_goes_on_to_the_same_numbers(tmp_path, name):
     whole = Counted()
     expected = loop(whole) if model == LOOP else fit(model, whole, None)
     total = whole.n_read
-    for n in range(1, total + 1, 1 if total < 30 else 5):
+    # what is done after the passes that are written down, such as labels, begins anew
+    after = N_BLOCKS if name == "VectorQuantizer" else 0
+    for n in range(1, total + 1) if total < 30 else np.linspace(1, total - 1, 5, dtype=int):
         stopped(model, path, n)
         rest = Counted()
         found = fit(model, rest, path)
@@ -110,7 +112,7 @@ def test_a_fit_left_at_any_block_goes_on_to_the_same_numbers(tmp_path, name):
         for key in found:
             assert_array_equal(found[key], expected[key], err_msg=f"{key}, stopped at {n}")
         # one that was read and not yet done, one read ahead, and the first, for a look at it
-        assert rest.n_read <= total - n + 3
+        assert rest.n_read <= total - n + 3 + after
 
 
 def test_a_fit_may_be_left_again_and_again(tmp_path):

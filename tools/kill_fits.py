@@ -33,7 +33,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "IncrementalPCA": {"n_components": 3},
     "SparsePCA": {"n_components": 3, "alpha": 5},
     "NMF": {"n_components": 3, "random_state": 0, "max_iter": 10, "tol": 1e-2},
-    "RobustPCA": {"random_state": 0},
+    "RobustPCA": {"random_state": 0, "max_iter": 8},
     "KernelPCA": {
         "n_components": 3,
         "kernel": "rbf",
