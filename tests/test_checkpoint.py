@@ -12,6 +12,8 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+import dask
+import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -28,6 +30,7 @@ from eigenlens.data import kept as kept_module
 from eigenlens.data import packed
 from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.data.checkpoint import resumable
+from eigenlens.data.dask import DaskBlocks
 from eigenlens.data.journal import Journal
 from eigenlens.data.kept import Kept
 from eigenlens.ops.truncated import TruncatedMoments
@@ -464,15 +467,11 @@ def test_two_fits_do_not_share_a_checkpoint(tmp_path):
 
 
 def dask_table(array, chunks=10):
-    da = pytest.importorskip("dask.array")
-    from eigenlens.data.dask import DaskBlocks
-
     return DaskBlocks(da.from_array(array, chunks=(-(-len(array) // chunks), -1)))
 
 
 @pytest.fixture
 def dask_here():
-    dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
         yield
 

@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from numpy.testing import assert_array_equal
+from PIL import Image
 
 import eigenlens
 from eigenlens import PCA
@@ -241,9 +242,8 @@ def test_folders_of_several_kinds(tmp_path):
 
 
 def test_a_folder_of_images_stays_one(tmp_path):
-    image = pytest.importorskip("PIL.Image")
     for i in range(3):
-        image.fromarray(np.full((2, 2), i, np.uint8)).save(tmp_path / f"{i}.png")
+        Image.fromarray(np.full((2, 2), i, np.uint8)).save(tmp_path / f"{i}.png")
     put(tmp_path / "labels.csv", X[:3])
     assert eigenlens.open(tmp_path).image_shape == (2, 2)
     with pytest.raises(DataError, match="Give the folder of images"):

@@ -1,6 +1,10 @@
 """KernelPCA by landmarks and VectorQuantizer on tables in blocks: the numbers of rows in memory."""
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -13,9 +17,6 @@ from eigenlens.ops import pivoted
 from eigenlens.ops.moments import Dispersion
 from eigenlens.ops.pivoted import places
 from eigenlens.ops.signs import deciding, signs_of
-
-dask = pytest.importorskip("dask")
-da = pytest.importorskip("dask.array")
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((600, 5)) @ rng.standard_normal((5, 5)) + 3
@@ -39,8 +40,6 @@ class Counted(ArrayBlocks):
 
 def filtered(array):
     """Give a dataframe that nobody knows the rows of, for a filter leaves some."""
-    dd = pytest.importorskip("dask.dataframe")
-    pd = pytest.importorskip("pandas")
     names = [f"x{j}" for j in range(array.shape[1])]
     away = np.full_like(array, np.nan)
     frame = pd.DataFrame(np.vstack([array[:200], away, array[200:]]), columns=names)

@@ -6,7 +6,11 @@ import pickle
 from itertools import product
 from typing import ClassVar
 
+import dask
+import dask.array
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pursuit_tables import hard, with_bad_rows
@@ -18,6 +22,7 @@ from eigenlens.cli.separate import _errors, _Parts
 from eigenlens.data import kept
 from eigenlens.data.blocks import ArrayBlocks, Blocks
 from eigenlens.data.writing import write
+from eigenlens.plot import separation
 from eigenlens.solvers import pursuit
 from eigenlens.solvers.pursuit_blocks import InBlocks, Surveyed
 from eigenlens.solvers.pursuit_tables import Problem, Step, Whole
@@ -259,9 +264,8 @@ def test_slow_fits_are_steered_alike():
 @pytest.fixture
 def da():
     """Return dask.array, whose tasks run here, one after the other."""
-    dask = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
-        yield pytest.importorskip("dask.array")
+        yield dask.array
 
 
 @pytest.mark.parametrize("chunks", ["one", "ragged", "columns", "single rows"])
@@ -282,8 +286,6 @@ def test_dask_gives_what_memory_gives(holes, da, chunks):
 
 
 def test_a_dataframe_of_unknown_lengths(holes, da):
-    dd = pytest.importorskip("dask.dataframe")
-    pd = pytest.importorskip("pandas")
     X, model = holes
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(48)]).assign(there=1.0)
     gone = frame.assign(there=0.0)
@@ -391,7 +393,7 @@ def test_the_command_and_the_picture_take_parts_in_blocks(holes):
         assert (a["row"], a["column"], a["value"]) == (b["row"], b["column"], b["value"])
         assert b["expected"] == pytest.approx(a["expected"], abs=1e-8)
         assert b["error"] == pytest.approx(a["error"], abs=1e-8)
-    plot = pytest.importorskip("eigenlens.plot.separation")
+    plot = separation
     for row in (None, 151):
         for a, b in zip(plot._parts(model, None, row), plot._parts(found, None, row), strict=True):
             assert_allclose(b, a, atol=1e-8)

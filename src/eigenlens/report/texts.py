@@ -105,7 +105,7 @@ def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:
 def _read(source: Any, names: list[str], numbers: NDArray) -> dict[str, Any]:
     """Return the columns of a source, of the rows that are wanted."""
     parts, start = dict[str, list[Any]]({name: [] for name in names}), 0
-    for batch in source.batches(names):
+    for batch in source.batches(names, 0):
         first, last = np.searchsorted(numbers, [start, start + batch.num_rows])
         wanted = pa.array(numbers[first:last] - start)
         for name in names:
