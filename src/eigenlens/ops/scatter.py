@@ -144,7 +144,8 @@ def _by_rows(
     """Share out the rows: each thread sums products of its own, as large as the result."""
     n, d = len(roots), width
     size = max(BLOCK_BYTES // (d * dtype.itemsize), d)
-    chunks = threads.spans(n, max(size, -(-n // CHUNKS)))
+    # a sum of its own costs a chunk as much as some d / 4 rows: it shall have many more
+    chunks = threads.spans(n, max(size, 8 * d, -(-n // CHUNKS)))
 
     blocks, products = threads.Scratch(size * d, dtype), threads.Scratch(d * d, dtype)
 
