@@ -14,7 +14,7 @@ from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.data.tables import table_of
 from eigenlens.estimators import vector_quantizer
 from eigenlens.ops import pivoted
-from eigenlens.ops.moments import Dispersion
+from eigenlens.ops.columns import ColumnMoments
 from eigenlens.ops.pivoted import places
 from eigenlens.ops.signs import deciding, signs_of
 
@@ -240,12 +240,12 @@ def test_signs_are_decided_whatever_the_parts():
         assert np.sign(parts[0][0]) == signs_of(row[None])[0]
 
 
-def test_dispersion_of_blocks_is_that_of_all_rows():
-    found = Dispersion.over(Counted(X + 1e6))
+def test_columns_of_blocks_are_those_of_all_rows():
+    found = ColumnMoments.over(Counted(X + 1e6))
     assert found.count == len(X)
     assert_allclose(found.mean, X.mean(axis=0) + 1e6, rtol=1e-15)
-    assert found.square == pytest.approx(((X - X.mean(axis=0)) ** 2).sum(), rel=1e-8)
-    assert Dispersion.over(Counted(X)).variance() == pytest.approx(X.var(), rel=1e-12)
+    assert_allclose(found.squares, ((X - X.mean(axis=0)) ** 2).sum(axis=0), rtol=1e-8)
+    assert ColumnMoments.over(Counted(X)).variance() == pytest.approx(X.var(), rel=1e-12)
 
 
 # ------------------------------------------------------------------------ vector quantisation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import os
@@ -10,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +30,7 @@ __all__ = [
     "add_up",
     "explain_missing",
     "rows_in_block",
+    "stacked",
 ]
 
 BLOCK_BYTES = 1 << 25  # of a block of rows: small beside any machine, large beside a call
@@ -81,8 +80,8 @@ class Blocks(ABC):
         Of a video, in frames a second.
     named : bool
         Whether `names` come with the table, rather than being x0, x1 and so on for want of any.
-    file : pathlib.Path or None
-        The file or folder that the table is read from, if there is one.
+    files : tuple of pathlib.Path
+        Those that the table is read from, if any.
 
     Examples
     --------
@@ -124,7 +123,7 @@ class Blocks(ABC):
             Number of a block, from 0 on. Those before it are skipped where the file allows it, else
             read.
         """
-        return islice(self, i, None)
+        return itertools.islice(self, i, None)
 
     @property
     @abstractmethod
@@ -303,10 +302,7 @@ class Blocks(ABC):
                 break
         if not found:
             return np.empty((0, len(self.names)), self.dtype)
-        rows = functools.reduce(_stack, found)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return rows[place]
+        return stacked(found)[np.argsort(order)]
 
     @property
     def is_sparse(self) -> bool:
@@ -324,11 +320,7 @@ class Blocks(ABC):
         """
         self._require_memory()
         blocks = list(self)
-        if not blocks:
-            return np.empty((0, len(self.names)))
-        if sparse.issparse(blocks[0]):
-            return sparse.vstack(blocks, format="csr")
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        return stacked(blocks) if blocks else np.empty((0, len(self.names)))
 
     def _require_memory(self) -> None:
         if not hasattr(os, "sysconf"):  # Windows
@@ -446,7 +438,7 @@ class Blocks(ABC):
             stop = start + block.shape[0]
             keys = np.concatenate([keys, rng.random(block.shape[0])])
             numbers = np.concatenate([numbers, np.arange(start, stop)])
-            kept = block if kept is None else _stack(kept, block)
+            kept = block if kept is None else stacked([kept, block])
             if len(keys) > 2 * n:  # not at every block: thinning copies what is kept
                 keys, numbers, kept = _smallest(n, keys, numbers, kept)
             start = stop
@@ -502,10 +494,13 @@ class _Answer:
         return (self.task(*args),)
 
 
-def _stack(above: Any, below: Any) -> Any:
-    if sparse.issparse(above):
-        return sparse.vstack([above, below], format="csr")
-    return np.concatenate([above, below])
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return blocks of rows as one, dense or sparse as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def _smallest(n: int, keys: NDArray, numbers: NDArray, rows: Any) -> tuple[NDArray, NDArray, Any]:
@@ -642,7 +637,7 @@ class Mapped(Blocks):
 
     def blocks_from(self, i: int) -> Iterator[Any]:
         """Yield the blocks from number `i` on."""
-        kept = (islice(rows, i, None) for rows in self.kept)
+        kept = (itertools.islice(rows, i, None) for rows in self.kept)
         return map(self.function, self.base.blocks_from(i), *kept)
 
     def __iter__(self) -> Iterator[Any]:
@@ -662,7 +657,7 @@ class Beside(Mapped):
 
     def blocks_from(self, i: int) -> Iterator[Any]:
         """Yield the blocks from number `i` on."""
-        return islice(self, i, None)
+        return itertools.islice(self, i, None)
 
 
 def rows_in_block(nbytes: int) -> int:

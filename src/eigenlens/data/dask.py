@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops import threads
-from .blocks import Blocks, Pass, add_up, joined, part_of
+from .blocks import Blocks, Pass, joined, part_of, stacked
 from .errors import DataError
 from .packed import Stored, write_arrays
 
@@ -98,8 +98,8 @@ class DaskBlocks(Blocks):
     """
 
     row_names = None
-    groups: int | None = None
-    """Of chunks, in a fit that can be taken up again: `n_groups` if None."""
+    groups = 1
+    """Of chunks in a pass, after each of which it can be taken up again."""
 
     def __init__(self, X: Any) -> None:
         frame = not hasattr(X, "rechunk")
@@ -130,7 +130,6 @@ class DaskBlocks(Blocks):
             _later(_floats)(part, dtype) for part in parts
         ]
         self._parts = self._make()
-        self._origin = X
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
@@ -152,50 +151,34 @@ class DaskBlocks(Blocks):
     def __iter__(self) -> Iterator[Any]:
         return (part.compute() for part in self._parts)
 
-    def advance(
-        self,
-        task: Callable[..., tuple[Any, ...]],
-        beside: Sequence[Any] = (),
-        *,
-        shared: Sequence[Any] = (),
-        keep: int = 0,
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Do what `Blocks.advance` says, where the rows are."""
-        given = _dask().delayed(_Shared(shared), pure=False, traverse=False)
-        made = [
-            _later(_part)(task, part, [own[i] for own in beside], given, keep)
-            for i, part in enumerate(self._parts)
-        ]
-        total = _tree([_later(_item)(one, 0) for one in made], combine or add_up)
-        if not keep:
-            return total.compute(), []
-        rows = [[_later(_item)(one, 1 + j) for one in made] for j in range(keep)]
-        # rows are kept where they are, and only what they add up to comes here
-        total, *held = _dask().persist(total, *(part for column in rows for part in column))
-        n = len(self._parts)
-        return total.compute(), [Spread(held[j * n : (j + 1) * n]) for j in range(keep)]
-
     def steps(self, run: Pass) -> Iterator[None]:
-        """Do the rest of a pass, a group of chunks at a time."""
-        for group in self._spans():
+        """Do the rest of a pass where the rows are, a group of chunks at a time."""
+        n = len(self._parts)
+        for group in threads.spans(n, -(-n // self.groups)):
             if group.start < run.done:
                 continue
-            part = copy.copy(self)
-            part._parts, part._counts = self._parts[group], None
-            beside = [Spread(rows.parts[group]) for rows in run.beside]
-            total, kept = part.advance(
-                run.task, beside, shared=run.shared, keep=len(run.kept), combine=run.combine
-            )
+            total, kept = self._passed(run, range(group.start, group.stop))
             run.total = joined(run.combine, [run.total, total])
             for store, rows in zip(run.kept, kept, strict=True):
-                store.parts += rows.parts
+                store.parts += rows
             run.done = group.stop
             yield
 
-    def _spans(self) -> list[slice]:
-        n = len(self._parts)
-        return threads.spans(n, -(-n // (self.groups or self.n_groups())))
+    def _passed(self, run: Pass, chunks: range) -> tuple[Any, list[list[Any]]]:
+        """Return what some chunks add up to, and for each array to keep its parts."""
+        given, keep = _sent(run.shared), len(run.kept)
+        made = [
+            _later(_part)(run.task, self._parts[i], [own[i] for own in run.beside], given, keep)
+            for i in chunks
+        ]
+        total = _tree([_later(_item)(one, 0) for one in made], run.combine)
+        if not keep:
+            return total.compute(), []
+        rows = [_later(_item)(one, 1 + j) for j in range(keep) for one in made]
+        # rows are kept where they are, and only what they add up to comes here
+        total, *held = _dask().persist(total, *rows)
+        n = len(chunks)
+        return total.compute(), [held[j * n : (j + 1) * n] for j in range(keep)]
 
     def n_groups(self) -> int:
         """Return how many groups to make: so few that no thread waits long for others at an end."""
@@ -235,15 +218,7 @@ class DaskBlocks(Blocks):
         ]
         if not wanted:
             return np.empty((0, len(self.names)), self.dtype)
-        found = _dask().compute(*wanted)
-        rows = (
-            sparse.vstack(found, format="csr")
-            if sparse.issparse(found[0])
-            else np.concatenate(found)
-        )
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return rows[place]
+        return stacked(_dask().compute(*wanted))[np.argsort(order)]
 
     def map(
         self,
@@ -254,7 +229,7 @@ class DaskBlocks(Blocks):
     ) -> DaskBlocks:
         """Return the table that `function` makes of each chunk, when it is asked for."""
         other = copy.copy(self)
-        sent = _dask().delayed(_Shared((function,)), pure=False, traverse=False)
+        sent = _sent((function,))
         # under keys of its own, down to the chunks: where arrays are made of parts that a fit has
         # used too, Dask's optimiser would give one key two meanings. What is kept is handed over
         # one by one: in a list, Dask would not see that the array still needs it
@@ -297,6 +272,11 @@ class _Shared:
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = tuple(values)
+
+
+def _sent(values: Iterable[Any]) -> Any:
+    """Return what tasks share as one thing of the graph, which goes to each machine once."""
+    return _dask().delayed(_Shared(values), pure=False, traverse=False)
 
 
 def _later(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops.columns import ColumnMoments
-from ..ops.moments import Dispersion, Moments
+from ..ops.moments import Moments
 from ..ops.truncated import TruncatedMoments
 from .atomic import atomic
 from .errors import DataError
@@ -26,7 +26,7 @@ from .errors import DataError
 __all__ = ["Stored", "read_packed", "write_arrays", "write_packed"]
 
 KINDS: dict[str, type] = {
-    kind.__name__: kind for kind in (ColumnMoments, Dispersion, Moments, TruncatedMoments)
+    kind.__name__: kind for kind in (ColumnMoments, Moments, TruncatedMoments)
 }
 """Classes whose attributes are numbers and arrays."""
 

@@ -28,6 +28,10 @@ from .tables import table_of
 
 __all__ = ["MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler"]
 
+CENTRED = (  # in scikit-learn's words
+    "Cannot center sparse matrices: {} instead. See docstring for motivation and alternatives."
+)
+
 
 def _lazily(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method of scikit-learn's take tables in blocks, to be scaled when they are read."""
@@ -70,6 +74,11 @@ def _require_finite(scaler: Any, table: Blocks, *sums: NDArray) -> None:
 def _checked(block: Any, who: str) -> int:
     rules = {"accept_sparse": True, "estimator": who, "input_name": "X"}
     return int(check_array(block, ensure_all_finite="allow-nan", **rules).shape[0])
+
+
+def _dense(table: Blocks, error: Exception) -> Blocks:
+    """Return the table, which gives an error where its blocks are sparse."""
+    return table.map(_RefusingSparse(error))
 
 
 class _RefusingSparse:
@@ -135,21 +144,15 @@ class StandardScaler(preprocessing.StandardScaler):
         self._reset()
         _begin(self, table)
         _, weight = weighted_rows(table, sample_weight)
+        error = CENTRED.format("pass `with_mean=False`")
+        dense = _dense(table, ValueError(error)) if self.with_mean else table
         with np.errstate(invalid="ignore", over="ignore"):
-            found = ColumnMoments.over(self._dense(table), weight, missing=True)
+            found = ColumnMoments.over(dense, weight, missing=True)
         _require_rows(self, found, table)
         assert found is not None
         _require_finite(self, table, found.mean, found.squares)
         self._store(found)
         return self
-
-    def _dense(self, table: Blocks) -> Blocks:
-        """Return the table, which must not be sparse if it is to be centred."""
-        error = (
-            "Cannot center sparse matrices: pass `with_mean=False` instead. See docstring for "
-            "motivation and alternatives."
-        )
-        return table.map(_RefusingSparse(ValueError(error))) if self.with_mean else table
 
     def _store(self, found: ColumnMoments) -> None:
         some = found.mass > 0
@@ -213,7 +216,7 @@ class MinMaxScaler(preprocessing.MinMaxScaler):
         if table is None:
             return super().fit(X, y)
         error = "MinMaxScaler does not support sparse input. Consider using MaxAbsScaler instead."
-        known = ends(table.map(_RefusingSparse(TypeError(error))))
+        known = ends(_dense(table, TypeError(error)))
         _require_rows(self, known, table)
         assert known is not None
         least, most = _ends_of(self, table, known)
@@ -280,11 +283,8 @@ class RobustScaler(preprocessing.RobustScaler):
         low, high = self.quantile_range
         if not 0 <= low <= high <= 100:
             raise ValueError(f"Invalid quantile range: {self.quantile_range}")
-        error = (
-            "Cannot center sparse matrices: use `with_centering=False` instead. See docstring for "
-            "motivation and alternatives."
-        )
-        dense = table.map(_RefusingSparse(ValueError(error))) if self.with_centering else table
+        error = CENTRED.format("use `with_centering=False`")
+        dense = _dense(table, ValueError(error)) if self.with_centering else table
         known = ends(dense)
         _require_rows(self, known, table)
         assert known is not None

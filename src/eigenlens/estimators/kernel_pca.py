@@ -21,7 +21,8 @@ from .._compat import Interval, RealNotInt, StrOptions
 from ..data.blocks import Blocks
 from ..data.dask import DaskBlocks
 from ..ops import threads
-from ..ops.finite import NonFiniteError
+from ..ops.columns import ColumnMoments
+from ..ops.finite import NonFiniteError, require_finite
 from ..ops.half import Centred
 from ..ops.kernels import (
     Cosine,
@@ -35,7 +36,6 @@ from ..ops.kernels import (
     Tanh,
     median_square,
 )
-from ..ops.moments import Dispersion
 from ..select import rank_of
 from ..solvers import kernel as kernel_solver
 from ..solvers import preimage
@@ -475,7 +475,7 @@ class KernelPCA(Estimator):
             )
         if self.gamma == "scale":
             if isinstance(X, Blocks):
-                variance = Dispersion.over(X).variance()
+                variance = self._columns(X).variance()
             elif sparse.issparse(X):
                 variance = float(X.multiply(X).mean()) - float(X.mean()) ** 2
             else:
@@ -488,12 +488,19 @@ class KernelPCA(Estimator):
             raise NonFiniteError
         return 1 / found if found > 0 else 1.0
 
+    def _columns(self, X: Blocks) -> ColumnMoments:
+        """Return what the columns of a table in blocks add up to."""
+        found = ColumnMoments.over(X)
+        assert found is not None  # a table without rows has been refused
+        require_finite(found.mean, float(found.squares.sum()))
+        return found
+
     def _shift_of(self, X: Any) -> NDArray | None:
         """Return what the linear kernel subtracts from all rows, and centring takes off again."""
         if self.kernel != "linear" or _is_sparse(X):
             return None
         if isinstance(X, Blocks):
-            return Dispersion.over(X).mean
+            return self._columns(X).mean
         mean: NDArray = X.mean(axis=0, dtype=np.float64)
         return mean
 

@@ -20,8 +20,8 @@ from .._compat import Interval, StrOptions
 from ..data.blocks import Blocks
 from ..data.dask import DaskBlocks
 from ..ops.centred import centred
+from ..ops.columns import ColumnMoments
 from ..ops.finite import require_finite
-from ..ops.moments import Dispersion
 from ..solvers.lloyd import Cells, csr, descend, means_of, nearest, squares
 from ..solvers.solution import Certificate, Monitor, Solution, ignore
 
@@ -285,10 +285,13 @@ default='k-means++'
 
     def _solve_blocks(self, X: Blocks, rng: np.random.Generator, monitor: Monitor) -> CodeBook:
         """Find a start on a sample of the rows, and go down from it in passes over all."""
-        about, most, stride = Dispersion.over(X), int(self.max_iter), 1
-        self._require_rows(about.count)
+        about, most, stride = ColumnMoments.over(X), int(self.max_iter), 1
+        self._require_rows(0 if about is None else about.count)
+        assert about is not None
         self._require_enough(about.count)
-        spread = _root(about.square)
+        square = float(about.squares.sum())
+        require_finite(about.mean, square)
+        spread = _root(square)
         sample = self._sample(X, about.count, rng) if isinstance(self.init, str) else None
         thin = X.is_sparse if sample is None else sparse.issparse(sample)
         mean = np.zeros(len(X.names)) if thin else about.mean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,10 @@ from .centred import gram_of
 from .columns import ColumnMoments
 from .finite import require_finite
 from .moments import Moments
-from .passes import Foldable, fold
+from .passes import fold
+
+if TYPE_CHECKING:
+    from ..data.blocks import Blocks
 
 __all__ = ["CentredBlocks"]
 
@@ -37,7 +40,7 @@ class CentredBlocks:
 
     transposed = False
 
-    def __init__(self, table: Foldable, weight: NDArray | None = None) -> None:
+    def __init__(self, table: Blocks, weight: NDArray | None = None) -> None:
         self._table, self._weight = table, weight
         columns = ColumnMoments.over(table, weight)
         self.count = 0 if columns is None else columns.count

@@ -7,8 +7,8 @@ mean is ever subtracted.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,13 @@ from scipy import sparse
 
 from . import threads
 from .centred import Table
-from .passes import Foldable, fold
+from .moments import merged
+from .passes import fold
 from .scatter import SAMPLE, in_two_parts
 from .weights import mass_of
+
+if TYPE_CHECKING:
+    from ..data.blocks import Blocks
 
 __all__ = ["ColumnMoments"]
 
@@ -70,11 +74,15 @@ class ColumnMoments:
 
     @classmethod
     def over(
-        cls, table: Foldable, weight: NDArray | None = None, *, missing: bool = False
+        cls, table: Blocks, weight: NDArray | None = None, *, missing: bool = False
     ) -> ColumnMoments | None:
         """Return those of a table in blocks, in one pass; None if it has no rows."""
-        found = fold(table, _parts_of, weight, shared=(missing,), combine=_merged)
-        return None if found is None else cls(*found)
+        found: ColumnMoments | None = fold(table, cls.of, weight, shared=(missing,), combine=merged)
+        return found
+
+    def variance(self) -> float:
+        """Return the variance of all entries of a table without holes, whatever their column."""
+        return float(self.squares.sum()) / (self.total * len(self.mean)) + float(np.var(self.mean))
 
     def merge(self, other: ColumnMoments) -> Self:
         """Add the rows that `other` has seen."""
@@ -88,17 +96,6 @@ class ColumnMoments:
         self.count, self.total, self.mass = self.count + other.count, self.total + other.total, mass
         self.itemsize = min(self.itemsize, other.itemsize)
         return self
-
-
-def _parts_of(X: Table, weight: NDArray | None, missing: bool) -> tuple[Any, ...]:
-    return astuple(ColumnMoments.of(X, weight, missing))
-
-
-def _merged(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    first, *others = (ColumnMoments(*part) for part in parts)
-    for other in others:
-        first.merge(other)
-    return astuple(first)
 
 
 def _of(

@@ -12,19 +12,22 @@ changes nothing but rounding.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .centred import Table, centred, moments
+from .centred import Table, moments
 from .finite import require_finite
-from .passes import Foldable, fold
+from .passes import fold
 from .scatter import add_square, in_two_parts
 from .weights import mass_of, weighted_rows
 
-__all__ = ["Centre", "Dispersion", "Moments", "merged"]
+if TYPE_CHECKING:
+    from ..data.blocks import Blocks
+
+__all__ = ["Centre", "Moments", "merged"]
 
 
 class Centre:
@@ -98,7 +101,7 @@ class Moments(Centre):
         return self
 
     @classmethod
-    def over(cls, blocks: Foldable, weight: NDArray | None = None) -> Moments:
+    def over(cls, blocks: Blocks, weight: NDArray | None = None) -> Moments:
         """Return the moments of checked rows that come in blocks, in one pass."""
         return fold(blocks, cls.of, weight, combine=merged) or cls()
 
@@ -189,43 +192,6 @@ class Moments(Centre):
 
     def __repr__(self) -> str:
         return f"Moments(count={self.count}, mass={self.mass:g}, columns={len(self.mean)})"
-
-
-class Dispersion(Centre):
-    """Count and mean of rows, and one sum of squares about it: enough to shift and scale by.
-
-    Attributes
-    ----------
-    square : float
-        Squared distances of the rows from their mean, summed.
-    """
-
-    square = 0.0
-
-    @classmethod
-    def of(cls, X: Table) -> Self:
-        """Return the dispersion of checked rows."""
-        found, self = centred(X), cls(X.shape[1])
-        self.count, self.mass, self.dtype = X.shape[0], float(X.shape[0]), X.dtype
-        self.mean, self.square = found.mean, found.square
-        require_finite(self.mean, self.square)
-        return self
-
-    @classmethod
-    def over(cls, blocks: Foldable) -> Dispersion:
-        """Return the dispersion of checked rows that come in blocks, in one pass."""
-        return blocks.fold(cls.of, combine=merged) or cls(0)
-
-    def merge(self, other: Dispersion) -> Self:
-        """Add the rows that `other` has seen; `other` stays as it is."""
-        step, between = self._join(other)
-        self.square += other.square + between * float(step @ step)
-        return self
-
-    def variance(self) -> float:
-        """Return the variance of all entries, whatever their column."""
-        d = len(self.mean)
-        return self.square / (self.mass * d) + float(np.var(self.mean))
 
 
 def merged(parts: list[Any]) -> Any:

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from . import threads
-from .passes import Foldable
+
+if TYPE_CHECKING:
+    from ..data.blocks import Blocks
 
 __all__ = ["Ends", "ends", "order_statistics", "quantiles"]
 
@@ -45,18 +47,18 @@ class Ends:
     most: NDArray  # -inf where there is none
 
 
-def ends(table: Foldable) -> Ends | None:
+def ends(table: Blocks) -> Ends | None:
     """Return counts and ends of the columns, in one pass; None of a table without rows."""
     found = table.fold(_ends, combine=_combined_ends)
     return None if found is None else Ends(*found)
 
 
-def quantiles(table: Foldable, q: NDArray, known: Ends) -> NDArray:
+def quantiles(table: Blocks, q: NDArray, known: Ends) -> NDArray:
     """Return the quantiles `q` in [0, 1] of each column, holes left out, as numpy's default does.
 
     Parameters
     ----------
-    table : Foldable
+    table : Blocks
     q : ndarray of shape (m,)
     known : Ends
         Of the table.
@@ -76,12 +78,12 @@ def quantiles(table: Foldable, q: NDArray, known: Ends) -> NDArray:
     return np.where(t < 0.5, low + step * t, high - step * (1 - t))
 
 
-def order_statistics(table: Foldable, ranks: NDArray, known: Ends) -> NDArray:
+def order_statistics(table: Blocks, ranks: NDArray, known: Ends) -> NDArray:
     """Return the entries of the given ranks, from 0, of each column.
 
     Parameters
     ----------
-    table : Foldable
+    table : Blocks
     ranks : ndarray of int, of shape (m, d)
     known : Ends
         Of the table.

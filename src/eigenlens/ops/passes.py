@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Foldable", "fold"]
+if TYPE_CHECKING:
+    from ..data.blocks import Blocks
 
-
-class Foldable(Protocol):
-    """A table in blocks: see :class:`eigenlens.Blocks`."""
-
-    def fold(
-        self,
-        task: Callable[..., Any],
-        *,
-        shared: Sequence[Any] = (),
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> Any:
-        """Return what `task` makes of each block, put together by `combine`."""
-        ...
-
-    def advance(
-        self,
-        task: Callable[..., tuple[Any, ...]],
-        beside: Sequence[Any] = (),
-        *,
-        shared: Sequence[Any] = (),
-        keep: int = 0,
-        combine: Callable[[list[Any]], Any] | None = None,
-    ) -> tuple[Any, list[Any]]:
-        """Do the same with rows that lie beside the table."""
-        ...
-
-    def beside(self, values: NDArray) -> Sequence[Any]:
-        """Return an array with a row for each row of the table, cut as the table is."""
-        ...
+__all__ = ["fold"]
 
 
 def fold(
-    table: Foldable,
+    table: Blocks,
     task: Callable[..., Any],
     weight: NDArray | None = None,
     *,
