@@ -13,6 +13,8 @@ from eigenlens.data import blocks as blocks_module
 from eigenlens.data import kept as kept_module
 from eigenlens.data.blocks import ArrayBlocks, add_up
 from eigenlens.data.kept import Kept
+from eigenlens.data.raw import Raw
+from eigenlens.data.room import Room
 from eigenlens.data.tables import table_of
 from eigenlens.ops import threads
 
@@ -116,10 +118,8 @@ class TestFiles:
     def test_a_mapped_array_is_read_not_mapped(self, file, X, monkeypatch):
         monkeypatch.setattr(blocks_module, "BLOCK_BYTES", 800)
         mapped = np.load(file, mmap_mode="r")
-        read = []
-        monkeypatch.setattr(
-            blocks_module.np, "fromfile", lambda *a, **k: read.append(1) or fromfile(*a, **k)
-        )
+        read, fill = [], Raw.fill
+        monkeypatch.setattr(Raw, "fill", lambda *a: read.append(1) or fill(*a))
         for part in (mapped, mapped[13:77], mapped[5:]):
             np.testing.assert_array_equal(np.concatenate(list(ArrayBlocks(part))), part)
         assert len(read) > 10
@@ -155,9 +155,6 @@ class TestFiles:
         np.testing.assert_allclose(model.transform(mapped), model.transform(X))
         # what cannot take blocks maps the array, as before
         np.testing.assert_allclose(PCA(2, svd_solver="full").fit(mapped).mean_, X.mean(axis=0))
-
-
-fromfile = np.fromfile
 
 
 class TestReadingAhead:
@@ -210,3 +207,37 @@ class TestReadingAhead:
             each.join(timeout=20)
         assert len(found) == 8
         assert all(each == [6 + 28] * 10 for each in found)
+
+
+class TestRoom:
+    def test_is_used_again_when_no_view_is_left(self):
+        room = Room(5, np.dtype(np.float32))
+        block = room.rows(7)
+        assert block.shape == (7, 5)
+        assert block.dtype == np.float32
+        place, corner = block.ctypes.data, block[2:4, 1:3]
+        corner[:] = 3
+        del block
+        other = room.rows(7)
+        other[:] = 0  # not where the corner still is
+        assert (corner == 3).all()
+        del corner
+        assert room.rows(3).ctypes.data == place
+        assert len(room.rows(100)) == 100  # more than there was
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    @pytest.mark.parametrize("dtype", ["<f4", "<f8", ">f4", "<i2"])
+    def test_blocks_of_a_file_that_are_kept_stay_as_they_were(self, X, tmp_path, order, dtype):
+        values = np.asarray(np.round(100 * X), dtype, order=order)
+        np.save(tmp_path / "x.npy", values)
+        table = cut(np.load(tmp_path / "x.npy", mmap_mode="r"), 7)
+        kept = list(table)
+        np.testing.assert_array_equal(np.concatenate(kept), values)
+        assert all(block.dtype == table.dtype for block in kept)
+
+    def test_a_pass_over_a_file_needs_few_blocks_at_a_time(self, X, tmp_path):
+        np.save(tmp_path / "x.npy", X)
+        table = cut(np.load(tmp_path / "x.npy", mmap_mode="r"), 5)
+        places = set()
+        table.fold(lambda block: places.add(block.ctypes.data))
+        assert len(places) <= 4

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..ops import threads
 from .blocks import Blocks, explain_missing, rows_in_block
 from .errors import DataError
+from .room import Room
 
 __all__ = ["ArrowBlocks", "Source", "from_row", "kind_of", "numbers_of"]
 
@@ -154,12 +155,12 @@ class ArrowBlocks(Blocks):
 
     def _pieces(self, batches: Iterator[pa.RecordBatch], count: int) -> Iterator[Piece]:
         """Yield which rows of which block each part of a batch goes to; `count` are before them."""
-        block: NDArray = np.empty((0, 0))
-        filled = 0
+        room = Room(len(self.picks), self.dtype)
+        block, filled = room.rows(0), 0
         for batch in batches:
             while batch.num_rows:
                 if filled == len(block):
-                    block, filled = self._empty(count), 0
+                    block, filled = room.rows(self._size(count)), 0
                 part = batch.slice(0, len(block) - filled)
                 batch = batch.slice(part.num_rows)
                 count += part.num_rows
@@ -169,12 +170,12 @@ class ArrowBlocks(Blocks):
         if filled < len(block):  # the last block of a file that does not say how many rows it has
             yield Piece(None, block[:0], block[:filled])
 
-    def _empty(self, count: int) -> NDArray:
-        """Return room for the next block, `count` rows being before it."""
+    def _size(self, count: int) -> int:
+        """Return how many rows the next block has room for, `count` being before it."""
         left = self._rows if self._n_rows is None else self._n_rows - count
         if left <= 0:
             raise self._changed("more")
-        return np.empty((min(self._rows, left), len(self.picks)), self.dtype)
+        return min(self._rows, left)
 
     def _changed(self, how: str) -> DataError:
         return DataError(

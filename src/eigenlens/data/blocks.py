@@ -20,6 +20,8 @@ from ..ops import threads
 from .errors import DataError
 from .kept import Kept
 from .packed import Stored
+from .raw import Raw, file_of
+from .room import Room
 
 __all__ = [
     "ArrayBlocks",
@@ -511,11 +513,7 @@ def _smallest(n: int, keys: NDArray, numbers: NDArray, rows: Any) -> tuple[NDArr
 
 
 class ArrayBlocks(Blocks):
-    """Blocks of an array in memory or mapped from a file, dense or sparse.
-
-    A mapped file is read, not mapped: pages that were looked at would count as memory of the
-    process, and a file that is cut off meanwhile would end it.
-    """
+    """Blocks of an array in memory or mapped from a file, dense or sparse."""
 
     def __init__(self, array: Any, names: Sequence[str] | None = None, path: str = "array") -> None:
         self.array = array
@@ -528,8 +526,9 @@ class ArrayBlocks(Blocks):
         stored = array.nnz * (4 + self.dtype.itemsize) if sparse.issparse(array) else array.size
         self.nbytes = stored if sparse.issparse(array) else stored * self.dtype.itemsize
         self._rows = max(1, BLOCK_BYTES * n // max(1, self.nbytes))
-        mapped = _root(array)
-        self.files = (Path(mapped.filename),) if mapped is not None and mapped.filename else ()
+        self._raw = Raw.of(array, path)
+        file = file_of(array)
+        self.files = () if file is None else (file,)
 
     @property
     def n_rows(self) -> int:
@@ -541,16 +540,24 @@ class ArrayBlocks(Blocks):
 
     def blocks_from(self, i: int) -> Iterator[Any]:
         """Yield the blocks from number `i` on; those before it are not read."""
+        room = Room(len(self.names), self.dtype)
         for start in range(i * self._rows, self.n_rows, self._rows):
-            yield self.rows(start, min(start + self._rows, self.n_rows))
+            stop = min(start + self._rows, self.n_rows)
+            if self._raw is not None:
+                block = room.rows(stop - start)
+                self._raw.fill(start, block)
+                yield block
+            elif sparse.issparse(self.array):
+                yield self.array[start:stop].astype(self.dtype)
+            else:
+                yield np.asarray(self.array[start:stop], dtype=self.dtype)
 
-    def rows(self, start: int, stop: int) -> Any:
-        """Return the rows from `start` to before `stop`."""
-        read = _file_reader(self.array, self.path)
-        block = self.array[start:stop] if read is None else read(start, stop)
-        if sparse.issparse(block):
-            return block.astype(self.dtype)
-        return np.asarray(block, dtype=self.dtype)
+    def fill(self, start: int, out: NDArray) -> None:
+        """Write the rows from `start` on to `out`, as many as it has; of arrays that are dense."""
+        if self._raw is None:
+            out[:] = self.array[start : start + len(out)]
+        else:
+            self._raw.fill(start, out)
 
     def row_counts(self) -> list[int]:
         """Return the number of rows of each block."""
@@ -563,39 +570,6 @@ class ArrayBlocks(Blocks):
         if sparse.issparse(rows):
             return rows.astype(self.dtype)
         return np.asarray(rows, dtype=self.dtype)
-
-
-def _root(array: Any) -> Any:
-    """Return the array of a whole file that this one is a view of, None for other arrays."""
-    if not isinstance(array, np.memmap):
-        return None
-    root: Any = array
-    while isinstance(root.base, np.memmap):  # views carry the offset of what they are views of
-        root = root.base
-    return root
-
-
-def _file_reader(array: Any, path: str) -> Callable[[int, int], NDArray] | None:
-    """Return a function that reads rows of an array mapped from a file, None for other arrays."""
-    root = _root(array)
-    if root is None or root.filename is None or not array.flags.forc:
-        return None
-    file, (n, width) = root.filename, array.shape
-    first = root.offset + array.ctypes.data - root.ctypes.data
-
-    def read_values(start: int, count: int) -> NDArray:
-        offset = first + start * array.itemsize
-        values = np.fromfile(file, array.dtype, count, offset=offset)
-        if len(values) < count:
-            raise DataError(f"{path} was cut off while it was read. Make or fetch it anew.")
-        return values
-
-    def read(start: int, stop: int) -> NDArray:
-        if array.flags.c_contiguous:
-            return read_values(start * width, (stop - start) * width).reshape(-1, width)
-        return np.column_stack([read_values(j * n + start, stop - start) for j in range(width)])
-
-    return read
 
 
 class Mapped(Blocks):

@@ -22,6 +22,7 @@ from .arrow import Source, from_row, kind_of
 from .blocks import ArrayBlocks, Blocks, rows_in_block
 from .cells import NUMBER
 from .errors import DataError
+from .room import Room
 
 __all__ = ["Part", "Paths", "Stacked", "files_of", "joined"]
 
@@ -266,16 +267,18 @@ class Stacked(Blocks):
 
     def blocks_from(self, i: int) -> Iterator[NDArray]:
         """Yield the blocks from block `i` on."""
+        room = Room(len(self.names), self.dtype)
         for start in range(i * self._rows, self.n_rows, self._rows):
-            yield self._block(start, min(start + self._rows, self.n_rows))
+            block = room.rows(min(self._rows, self.n_rows - start))
+            self._fill(start, block)
+            yield block
 
-    def _block(self, start: int, stop: int) -> NDArray:
-        block = np.empty((stop - start, len(self.names)), self.dtype)
+    def _fill(self, start: int, out: NDArray) -> None:
+        stop = start + len(out)
         for k in range(bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)):
             begin = self._starts[k]
             first, last = max(start, begin), min(stop, self._starts[k + 1])
-            block[first - start : last - start] = self.tables[k].rows(first - begin, last - begin)
-        return block
+            self.tables[k].fill(first - begin, out[first - start : last - start])
 
 
 def _shown(table: ArrayBlocks) -> str:

@@ -145,7 +145,9 @@ def _by_rows(
     n, d = len(roots), width
     size = max(BLOCK_BYTES // (d * dtype.itemsize), d)
     # a sum of its own costs a chunk as much as some d / 4 rows: it shall have many more
-    chunks = threads.spans(n, max(size, 8 * d, -(-n // CHUNKS)))
+    count = min(CHUNKS, max(1, n // max(size, 8 * d)))
+    count = 1 << (count.bit_length() - 1)  # a power of two, that no thread waits at the end
+    chunks = threads.spans(n, -(-n // count))
 
     blocks, products = threads.Scratch(size * d, dtype), threads.Scratch(d * d, dtype)
 
