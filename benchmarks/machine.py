@@ -53,3 +53,17 @@ def disturbance(others: float) -> list[str]:
     if others <= 0.05:
         return []
     return [f"other programs used {others:.0%} of the machine meanwhile: do not quote these times"]
+
+
+def forget(path):
+    """Let the system drop what it holds of a file in memory."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def remember(path):
+    """Read a file once, so that what fits of it is in memory."""
+    with path.open("rb", buffering=0) as file:
+        while file.read(1 << 25):
+            pass

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from benchmarks import scale_dask, scale_methods
+from benchmarks import scale_dask, scale_methods, scale_model
 from benchmarks.harness import ROOT
-from benchmarks.machine import disturbance, processor_time, used_by_others
+from benchmarks.machine import disturbance, forget, processor_time, remember, used_by_others
 from benchmarks.report import Table
 
 REPEATS = 3
@@ -89,11 +89,13 @@ CASES = (
     Case("dask", "LocalCluster of 2 processes"),
     Case("workers", "LocalCluster of 1 and 2 processes of one thread"),
     Case("methods", "every method that fits blocks, one NPY file"),
+    Case("model", "a model of time, what was measured and what is computed, float32"),
 )
 ELSEWHERE = {
     "dask": scale_dask.run,
     "workers": scale_dask.run_workers,
     "methods": scale_methods.run,
+    "model": scale_model.run,
 }
 
 
@@ -169,20 +171,6 @@ def write_parquet(path, blocks, shape):
         for block in blocks:
             columns = [pa.array(np.ascontiguousarray(column)) for column in block.T]
             sheet.write_table(pa.table(columns, schema=schema))
-
-
-def forget(path):
-    """Let the system drop what it holds of a file in memory."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def remember(path):
-    """Read a file once, so that what fits of it is in memory."""
-    with path.open("rb", buffering=0) as file:
-        while file.read(1 << 25):
-            pass
 
 
 def measure(code, path):

@@ -60,16 +60,16 @@ print(json.dumps({"GB": int(peak) / 2**20, "seconds": seconds, "passes": passes[
 """
 
 
-def make(path, n):
+def make(path, n, d=COLUMNS):
     """Write rows of few parts, with noise and some gross errors, none of it below zero."""
     rng = np.random.default_rng(0)
-    parts = rng.random((RANK, COLUMNS)) ** 4
-    header = {"descr": "<f4", "fortran_order": False, "shape": (n, COLUMNS)}
+    parts = rng.random((RANK, d)) ** 4
+    header = {"descr": "<f4", "fortran_order": False, "shape": (n, d)}
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, n, 100_000):
             size = min(100_000, n - start)
-            X = rng.random((size, RANK)) @ parts + 0.01 * rng.random((size, COLUMNS))
+            X = rng.random((size, RANK)) @ parts + 0.01 * rng.random((size, d))
             X[rng.random(X.shape) < 0.02] += 1.0
             file.write(X.astype(np.float32))
 
@@ -89,14 +89,21 @@ def run(case, options):
 
 def fitted(code, path, n):
     """Fit one method in a process of its own; give what is shown of it."""
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", PROGRAM, str(path), code]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return [f"{n:.0e}", "", "failed: " + done.stderr.strip().splitlines()[-1][:60], "", ""]
-    told = json.loads(done.stdout.splitlines()[-1])
+    told = tell(code, path)
+    if "failed" in told:
+        return [f"{n:.0e}", "", f"failed: {told['failed']}", "", ""]
     each = 1e6 * told["seconds"] / n / max(1, told["passes"])
     return [
         f"{n:.0e}", str(told["passes"]), f"{told['seconds']:.2f}", f"{each:.3f}",
         f"{told['GB']:.2f}",
     ]  # fmt: skip
+
+
+def tell(code, path):
+    """Fit one method in a process of its own; give what it tells, or how it failed."""
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", PROGRAM, str(path), code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1][:60]}
+    return json.loads(done.stdout.splitlines()[-1])
