@@ -171,9 +171,9 @@ class DaskBlocks(Blocks):
             _later(_part)(run.task, self._parts[i], [own[i] for own in run.beside], given, keep)
             for i in chunks
         ]
-        total = _tree([_later(_item)(one, 0) for one in made], run.combine)
         if not keep:
-            return total.compute(), []
+            return _tree(made, run.combine).compute(), []
+        total = _tree([_later(_item)(one, 0) for one in made], run.combine)
         rows = [_later(_item)(one, 1 + j) for j in range(keep) for one in made]
         # rows are kept where they are, and only what they add up to comes here
         total, *held = _dask().persist(total, *rows)
@@ -353,9 +353,11 @@ def _there(rows: Any, none: NDArray) -> Any:
     return none if rows is None else rows
 
 
-def _part(task: Any, block: Any, own: list[Any], given: _Shared, keep: int) -> tuple[Any, ...]:
+def _part(task: Any, block: Any, own: list[Any], given: _Shared, keep: int) -> Any:
+    """Return the answer of a chunk; where rows are kept, a tuple of it and of them."""
     with np.errstate(invalid="ignore", over="ignore"):  # found in the sums, as everywhere
-        return part_of(task, block, own, given.values, keep)
+        made = part_of(task, block, own, given.values, keep)
+    return made if keep else made[0]  # a task the less: with many chunks these are what takes time
 
 
 def _tree(parts: list[Any], combine: Callable[[list[Any]], Any]) -> Any:
