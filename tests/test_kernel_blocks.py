@@ -6,11 +6,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from counted import Counted
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from eigenlens import KernelPCA, VectorQuantizer
-from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.data.tables import table_of
 from eigenlens.estimators import vector_quantizer
 from eigenlens.ops import pivoted
@@ -20,22 +20,6 @@ from eigenlens.ops.signs import deciding, signs_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((600, 5)) @ rng.standard_normal((5, 5)) + 3
-
-
-class Counted(ArrayBlocks):
-    """A large table in blocks, that counts how often it is read and looked at."""
-
-    def __init__(self, array, rows=77):
-        super().__init__(array)
-        self.nbytes, self._rows, self.passes, self.looks = 1 << 40, rows, 0, 0
-
-    def blocks_from(self, i):
-        self.passes += 1
-        return super().blocks_from(i)
-
-    def take(self, numbers):
-        self.looks += 1
-        return super().take(numbers)
 
 
 def filtered(array):
@@ -86,7 +70,7 @@ def assert_same_axes(model, whole, table, array, rtol=1e-10, atol=1e-9):
     scores = whole.transform(array)
     size = np.abs(scores).max()
     assert_allclose(np.asarray(model.transform(table)), scores, rtol=0, atol=atol * size)
-    if isinstance(table, ArrayBlocks):
+    if isinstance(table, Counted):
         assert_allclose(model.eigenvectors_, whole.eigenvectors_, rtol=0, atol=atol)
     else:
         assert not hasattr(model, "eigenvectors_")
@@ -270,7 +254,7 @@ def assert_same_cells(model, whole, table, rtol=1e-10):
     assert model.inertia_ == pytest.approx(whole.inertia_, rel=rtol)
     assert model.certificate_.value == pytest.approx(whole.certificate_.value, abs=1e-8)
     assert_array_equal(np.asarray(model.predict(table)), whole.labels_)
-    if isinstance(table, ArrayBlocks):
+    if isinstance(table, Counted):
         assert_array_equal(model.labels_, whole.labels_)
     else:
         assert not hasattr(model, "labels_")

@@ -6,12 +6,12 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from counted import Counted
 from numpy.testing import assert_allclose
 from scipy import sparse
 
 import eigenlens
 from eigenlens import PCA, IncrementalPCA, Moments, SparsePCA, datasets
-from eigenlens.data.blocks import ArrayBlocks
 from eigenlens.ops.centred_blocks import CentredBlocks
 from eigenlens.select import cross_validation, factored_blocks, flip, resampling_blocks
 from eigenlens.select.cross_validation_blocks import Groups
@@ -38,19 +38,9 @@ def wide(monkeypatch):
     monkeypatch.setattr("eigenlens.estimators.pca.WHOLE_BYTES", 1 << 20)
 
 
-class Counted(ArrayBlocks):
-    """Blocks that count the passes over them."""
-
-    passes = 0
-
-    def blocks_from(self, i):
-        self.passes += 1
-        return super().blocks_from(i)
-
-
 def blocks(A, rows):
-    table = Counted(A)
-    table._rows, table.named = rows, False
+    table = Counted(A, rows)
+    table.named = False
     return table
 
 

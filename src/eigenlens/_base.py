@@ -28,6 +28,7 @@ from .data.checkpoint import Checkpointed, resumable
 from .data.dask import DaskBlocks
 from .data.identity import identity_of
 from .data.rowwise import ROWWISE, rowwise
+from .data.soundness import require_sound
 from .data.tables import table_of
 from .ops.finite import NonFiniteError
 from .ops.signs import fix_signs
@@ -70,11 +71,6 @@ def fitting(method: Method) -> Method:
     """Decorate every method that fits: parameters checked, callbacks opened, all or nothing."""
     checked = with_callbacks(fit_context(prefer_skip_nested_validation=True)(method))
     return all_or_nothing(checked)
-
-
-def _require_sound(X: Any, rules: dict[str, Any]) -> int:
-    """Raise scikit-learn's error for what is wrong with some rows, if anything is."""
-    return int(check_array(X, **rules).shape[0])
 
 
 def _in_passes(fit_transform: Method) -> Method:
@@ -290,16 +286,7 @@ class Estimator(
         return True
 
     def _explain_non_finite(self, X: Any) -> NoReturn:
-        rules: dict[str, Any] = {
-            "accept_sparse": True,
-            "ensure_all_finite": self._ensure_all_finite(),
-            "estimator": type(self).__name__,
-            "input_name": "X",
-        }
-        if isinstance(X, Blocks):
-            X.fold(_require_sound, shared=(rules,))
-        else:
-            _require_sound(X, rules)
+        require_sound(X, type(self).__name__, self._ensure_all_finite())
         raise ValueError(
             f"X holds values so large that their squares overflow {X.dtype}. "
             "Divide X by a constant first, for example by np.abs(X).max()."

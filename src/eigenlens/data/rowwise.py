@@ -17,7 +17,7 @@ from .blocks import Blocks
 from .dask import DaskBlocks
 from .tables import table_of
 
-__all__ = ["ROWWISE", "of_table", "rows_of", "rowwise"]
+__all__ = ["ROWWISE", "Rowwise", "of_table", "rowwise"]
 
 ROWWISE = frozenset(
     {"transform", "inverse_transform", "predict", "score_samples", "impute", "denoise"}
@@ -44,10 +44,10 @@ def rowwise(method: Method) -> Method:
     return called  # type: ignore[return-value]
 
 
-class _Rows:
+class Rowwise:
     """A method of a model as a function of blocks, which are arrays without names."""
 
-    def __init__(self, model: Any, name: str, args: Any, given: Any) -> None:
+    def __init__(self, model: Any, name: str, *args: Any, **given: Any) -> None:
         self.model = copy.copy(model)
         vars(self.model).pop("feature_names_in_", None)  # columns are in their places already
         vars(self.model).pop("_sklearn_output_config", None)  # a block is an array
@@ -55,16 +55,12 @@ class _Rows:
         self.none: NDArray | None = None
 
     def __call__(self, block: Any) -> NDArray:
+        """Return what the method says of the rows of a block."""
         if block.shape[0] == 0 and self.none is not None:
             return self.none
         with config_context(transform_output="default"):
             found: NDArray = getattr(self.model, self.name)(block, *self.args, **self.given)
         return found
-
-
-def rows_of(model: Any, name: str, *args: Any, **given: Any) -> _Rows:
-    """Return a method of a model as a function of blocks."""
-    return _Rows(model, name, args, given)
 
 
 def of_table(
@@ -85,7 +81,7 @@ def of_table(
             f"X has {len(table.names)} features, but {type(model).__name__} is expecting {width} "
             "features as input."
         )
-    rows = rows_of(model, name, *args, **given)
+    rows = Rowwise(model, name, *args, **given)
     if lazy and not isinstance(table, DaskBlocks):
         made = table.map(rows)
         made.named = False  # as an array is that a model makes of one with names

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 from sklearn import preprocessing
-from sklearn.utils import check_array
 
 from ..ops.columns import ColumnMoments
 from ..ops.order import Ends, ends, quantiles
 from ..ops.weights import weighted_rows
 from .blocks import Blocks
 from .rowwise import of_table
+from .soundness import require_sound
 from .tables import table_of
 
 __all__ = ["MinMaxScaler", "Normalizer", "RobustScaler", "StandardScaler"]
@@ -68,12 +68,7 @@ def _require_rows(scaler: Any, found: object, table: Blocks) -> None:
 def _require_finite(scaler: Any, table: Blocks, *sums: NDArray) -> None:
     """Raise scikit-learn's error for a table that holds infinity; `sums` tell that it may."""
     if not all(np.isfinite(values).all() for values in sums):
-        table.fold(_checked, shared=(type(scaler).__name__,))
-
-
-def _checked(block: Any, who: str) -> int:
-    rules = {"accept_sparse": True, "estimator": who, "input_name": "X"}
-    return int(check_array(block, ensure_all_finite="allow-nan", **rules).shape[0])
+        require_sound(table, type(scaler).__name__, "allow-nan")
 
 
 def _dense(table: Blocks, error: Exception) -> Blocks:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .blocks import Blocks
-from .rowwise import rows_of
+from .rowwise import Rowwise
 from .scalers import MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 __all__ = ["SCALERS", "scaled", "scaler_of"]
@@ -71,4 +71,4 @@ def scaled(blocks: Blocks, how: str) -> tuple[Any, Blocks]:
         scaler.set_params(with_mean=False)  # under which zeros stay zeros
     scaler.fit(blocks)
     scaler.feature_names_in_ = np.asarray(blocks.names, dtype=object)
-    return scaler, blocks.map(rows_of(scaler, "transform"))
+    return scaler, blocks.map(Rowwise(scaler, "transform"))
