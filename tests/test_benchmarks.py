@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from benchmarks import scale_methods, scale_model
 from benchmarks.harness import ROOT, Case, Contestant, Options, run_case, run_worker
 from benchmarks.judges import captured_variance, jacobi
 from benchmarks.pca import CASES
@@ -173,3 +174,13 @@ def test_results_are_replaced_table_by_table(tmp_path):
     path.write_text(text.replace("Python 3", "Python 2"))
     with pytest.raises(SystemExit, match="have changed"):
         write("one", "About one.", [table("z", "6.0")], partial=True, path=path)
+
+
+def test_the_model_of_time_finds_planted_costs():
+    costs = np.array([0.01, 5e-10, 1e-11])
+    measured = [(n, d, scale_model.on_one_machine(costs, n, d)) for n, d in scale_model.GRID]
+    np.testing.assert_allclose(scale_model.fit_files(measured), costs, rtol=1e-6)
+    spread = np.array([0.1, 0.005, 5e-11])
+    told = [(*at, scale_model.of_cluster(spread, at)) for at in scale_model.CLUSTER]
+    np.testing.assert_allclose(scale_model.fit_cluster(told), spread, rtol=1e-6)
+    assert set(scale_model.OPERATIONS) == set(scale_methods.METHODS)

@@ -1,6 +1,7 @@
 """The example of parts: what NMF, vector quantisation and PCA find in the same images."""
 
 import numpy as np
+import pytest
 from real_data import real_file
 
 
@@ -24,8 +25,12 @@ def test_parts_of_small_digits(run, drawing):
     assert_as_in_the_paper(run("parts_of_faces", *drawing))
 
 
-def test_parts_of_faces(run, drawing):
-    faces = real_file("cbcl_faces.npz")
+@pytest.fixture
+def faces():
+    return real_file("cbcl_faces.npz")
+
+
+def test_parts_of_faces(run, faces, drawing):  # without faces there is nothing to draw
     found = run("parts_of_faces", "--data", faces, "--components", 49, *drawing)
     assert found["X"].shape == (2429, 361)
     assert_as_in_the_paper(found)
