@@ -35,6 +35,7 @@ ASSUMED = {
     "answers put together at once": 8,
 }
 K, LANDMARKS = 10, 200
+REPEATS, PATIENCE = 5, 5.0  # fits of one kind at most, and seconds after which no other begins
 OPERATIONS = {  # a row and pass, as in the documentation
     "PCA": lambda d: d**2,
     "PCA, randomized": lambda d: 4 * d * 2 * K,
@@ -94,12 +95,24 @@ def files(folder, smoke, sizes):
     for n, d in sizes:
         path = folder / "table.npy"
         scale_methods.make(path, max(2000, n // 1000) if smoke else n, d)
-        code = scale_methods.METHODS["PCA"]
-        runs = [scale_methods.tell(code, path)["seconds"] for _ in range(1 if smoke else 3)]
-        seen[n, d] = float(np.median(runs))
+        seen[n, d] = least(scale_methods.METHODS["PCA"], path)["seconds"]
         if path.stat().st_size > 10**9 or smoke:
             rates += [rate_of_disk(path) for _ in range(3)]
     return seen, float(np.median(rates))
+
+
+def least(code, path):
+    """Fit one method, a short fit several times; give what the fastest tells.
+
+    Short fits at times wait for memory that the system clears, or takes from others.
+    """
+    runs, spent = [], 0.0
+    while not runs or (len(runs) < REPEATS and spent < PATIENCE):
+        runs.append(scale_methods.tell(code, path))
+        if "failed" in runs[-1]:
+            return runs[-1]
+        spent += runs[-1]["seconds"]
+    return min(runs, key=lambda told: told["seconds"])
 
 
 def rate_of_disk(path):
@@ -117,8 +130,7 @@ def of_methods(folder, at, smoke):
     n = 2000 if smoke else n
     scale_methods.make(path, n, d)
     return {
-        name: scale_methods.tell(code, path) | {"n": n, "d": d}
-        for name, code in scale_methods.METHODS.items()
+        name: least(code, path) | {"n": n, "d": d} for name, code in scale_methods.METHODS.items()
     }
 
 
@@ -127,8 +139,9 @@ def on_cluster(at, smoke):
     n, chunk, workers = at
     if smoke:
         n, chunk = n // 100, chunk // 100
-    told = scale_dask.tell(n, scale_dask.SHAPE[1], chunk, 1 if smoke else 5, workers, "eigenlens")
-    return float(np.median(told["eigenlens"]["seconds"]))
+    repeats = 1 if smoke else REPEATS
+    told = scale_dask.tell(n, scale_dask.SHAPE[1], chunk, repeats, workers, "eigenlens")
+    return min(told["eigenlens"]["seconds"])
 
 
 def relative_fit(terms, seconds):
