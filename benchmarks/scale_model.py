@@ -2,11 +2,11 @@
 
 A pass over n rows of d columns in float32, of `operations(d)` each, takes
 
-    begin + n (4 d a + operations(d) / rate)        on one machine, from the system's cache
-    begin + chunks t + n operations(d) / (rate w)   on a cluster of w workers that hold the rows
+    begin + n (4 d a + operations(d) cost)         on one machine, from the system's cache
+    begin + chunks t + n operations(d) cost / w    on a cluster of w workers that hold the rows
 
-with `a` seconds to take in a byte, a `rate` of operations a second for each method, and `t` seconds
-of the scheduler's for each chunk. To passes comes what a method does between them, which does not
+with `a` seconds to take in a byte, a `cost` in seconds an operation, of each method its own, and `t`
+seconds of the scheduler's for each chunk. To passes comes what a method does between them, which does not
 grow with n: as measured with as many columns as at the end. Numbers that stand for no measurement
 are in `ASSUMED`.
 """
@@ -22,23 +22,23 @@ from scipy.optimize import nnls
 from benchmarks import scale_dask, scale_methods
 from benchmarks.machine import disturbance, forget, processor_time, remember, used_by_others
 from benchmarks.report import Table
+from eigenlens.data.dask import ARITY
 
 GRID = ((10**4, 100), (10**5, 100), (10**6, 100), (10**7, 100), (10**6, 20), (3 * 10**5, 1000))
 HELD_OUT = ((3 * 10**6, 100), (10**6, 300))  # are computed by a model that has not seen them
 CLUSTER = ((10**6, 50_000, 1), (10**6, 50_000, 2), (2 * 10**5, 50_000, 2), (10**6, 5000, 2))
 CLUSTER_HELD_OUT = ((5 * 10**5, 10_000, 1), (5 * 10**5, 10_000, 2))
-METHODS_AT = (3 * 10**5, 100), (3 * 10**4, 1000)  # rates: of the second, as wide as the goal
+METHODS_AT = (3 * 10**5, 100), (3 * 10**4, 1000)  # costs: of the second, as wide as the goal
 GOAL = (10**9, 10**3, 100)
 ASSUMED = {
     "bytes of a chunk": 2**30,
     "bytes a second between machines": 1.25e9,
-    "answers put together at once": 8,
 }
-K, LANDMARKS = 10, 200
+LANDMARKS = 200
 REPEATS, PATIENCE = 5, 5.0  # fits of one kind at most, and seconds after which no other begins
 OPERATIONS = {  # a row and pass, as in the documentation
     "PCA": lambda d: d**2,
-    "PCA, randomized": lambda d: 4 * d * 2 * K,
+    "PCA, randomized": lambda d: 4 * d * 2 * scale_dask.K,
     "IncrementalPCA": lambda d: d**2,
     "SparsePCA": lambda d: d**2,
     "StandardScaler": lambda d: 4 * d,
@@ -187,32 +187,31 @@ def of_each_method(model, spread, disk, methods):
             failed = first.get("failed") or wide["failed"]
             yield [name, "", "", "", f"failed: {failed}", ""]
             continue
-        rate = seconds_an_operation(model, wide, name)
+        cost = seconds_an_operation(model, wide, name)
         for told in (first, wide):
-            computed = told["passes"] * told["n"] * a_row(model, rate, told["d"], name)
+            computed = told["passes"] * told["n"] * a_row(model, cost, told["d"], name)
             yield [f"{name}, {told['passes']} passes", f"{told['n']:.0e}", str(told["d"]), "1",
                    f"{told['in passes']:.2f}", f"{computed:.2f}"]  # fmt: skip
         between = wide["seconds"] - wide["in passes"]
-        computed = between + first["passes"] * at_goal(model, spread, disk, rate, name)
+        computed = between + first["passes"] * at_goal(model, spread, disk, cost, name)
         n, d, machines = GOAL
         yield [f"{name}, {first['passes']} passes and {between:.1f} s between", f"{n:.0e}", str(d),
                str(machines), "", f"{computed:.0f}"]  # fmt: skip
 
 
-def at_goal(model, spread, disk, rate, name):
+def at_goal(model, spread, disk, cost, name):
     """Compute the time of a pass at the goal."""
     n, d, machines = GOAL
     share = n / machines
-    work = max(share * a_row(model, rate, d, name), share * 4 * d / disk)
+    work = max(share * a_row(model, cost, d, name), share * 4 * d / disk)
     chunks = 4 * n * d / ASSUMED["bytes of a chunk"]
-    arity = ASSUMED["answers put together at once"]
-    sent = (arity - 1) * 8 * d**2 / ASSUMED["bytes a second between machines"]
-    return spread[0] + chunks * spread[1] + work + math.ceil(math.log(chunks, arity)) * sent
+    sent = (ARITY - 1) * 8 * d**2 / ASSUMED["bytes a second between machines"]
+    return spread[0] + chunks * spread[1] + work + math.ceil(math.log(chunks, ARITY)) * sent
 
 
-def a_row(model, rate, d, name):
+def a_row(model, cost, d, name):
     """Compute the seconds of a row in a pass."""
-    return model[1] * 4 * d + rate * OPERATIONS[name](d)
+    return model[1] * 4 * d + cost * OPERATIONS[name](d)
 
 
 def seconds_an_operation(model, told, name):
