@@ -5,8 +5,8 @@ A pass over n rows of d columns in float32, of `operations(d)` each, takes
     begin + n (4 d a + operations(d) cost)         on one machine, from the system's cache
     begin + chunks t + n operations(d) cost / w    on a cluster of w workers that hold the rows
 
-with `a` seconds to take in a byte, a `cost` in seconds an operation, of each method its own, and `t`
-seconds of the scheduler's for each chunk. To passes comes what a method does between them, which does not
+with `a` seconds to take in a byte, a `cost` of each method in seconds an operation, and `t` seconds
+of the scheduler's for each chunk. To passes comes what a method does between them, which does not
 grow with n: as measured with as many columns as at the end. Numbers that stand for no measurement
 are in `ASSUMED`.
 """
