@@ -1,6 +1,7 @@
 import os
 import runpy
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 # No deadline: the first example of a property may have to compile a loop.
 settings.register_profile("default", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=300)
+settings.register_profile("long", deadline=None, max_examples=4000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
@@ -77,6 +79,20 @@ def drawing(monkeypatch, tmp_path):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     yield "--draw", tmp_path / "picture.png"
     assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Add up how many tables the properties were tried on, and how that ended."""
+    ended = Counter()
+    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get(
+        "failed", []
+    ):
+        for name, counts in report.user_properties:
+            if name == "tables":
+                ended.update(counts)
+    if ended:
+        parts = ", ".join(f"{count} {end}" for end, count in sorted(ended.items()))
+        terminalreporter.line(f"tables tried: {ended.total()} ({parts})")
 
 
 def pytest_collection_modifyitems(items):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hostile import table
 from numpy.testing import assert_allclose
 from sklearn import decomposition
 from sklearn.datasets import load_digits
@@ -148,3 +149,42 @@ def test_squares_that_overflow_are_named(method):
     X = 1e200 * np.random.default_rng(0).standard_normal((30, 6))
     with pytest.raises(ValueError, match="so large that their squares overflow"):
         method(2).fit(X)
+
+
+@pytest.mark.parametrize("kind", [DictionaryLearning, MiniBatchDictionaryLearning])
+def test_split_signs_have_a_name_each(kind):
+    model = kind(4, split_sign=True, random_state=0).fit(planted()[0])
+    code = model.set_output(transform="pandas").transform(planted()[0])
+    assert list(code.columns) == list(model.get_feature_names_out())
+    assert code.shape[1] == 8
+
+
+def test_positive_code_of_a_method_without():
+    model = DictionaryLearning(4, positive_code=True, random_state=0).fit(planted()[0])
+    with pytest.raises(ValueError, match="Take transform_algorithm='lasso_cd'"):
+        model.transform(planted()[0])
+
+
+@pytest.mark.parametrize("scale", [2.0**120, 2.0**-120])
+@pytest.mark.parametrize("algorithm", ["omp", "lars", "lasso_lars", "lasso_cd", "threshold"])
+def test_code_of_huge_and_tiny_rows(algorithm, scale):
+    X = planted()[0].astype(np.float32)
+    model = DictionaryLearning(15, alpha=0.1, transform_algorithm=algorithm, max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X)
+    code = model.transform(X)
+    model.set_params(transform_alpha=0.1 * scale)
+    scaled = model.transform(X * np.float32(scale)) / np.float32(scale)
+    assert_allclose(scaled, code, atol=1e-4 * np.abs(code).max())
+
+
+def test_loadings_stay_numbers_without_a_penalty():
+    """Many atoms, few dimensions and signs that do not suit: atoms that are rounding errors."""
+    X = table(
+        shape=(58, 38), rank=12, noise=0.0, decades=-1, mean=-1e3, spread=3, twice="", constant=0,
+        odd="", dtype="int8", seed=96, least=None, container="C",
+    )  # fmt: skip
+    with pytest.warns(ConvergenceWarning):
+        model = DictionaryLearning(alpha=0, positive_dict=True, random_state=0).fit(X)
+    assert np.isfinite(model.objective_history_).all()
+    assert (np.linalg.norm(model.components_, axis=1) <= 1 + 1e-12).all()

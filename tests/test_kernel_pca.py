@@ -616,3 +616,34 @@ def test_a_kernel_that_is_not_a_number_for_some_rows():
 
 def test_huge_rows_converge():
     assert KernelPCA(2).fit(1e120 * rows()).converged_
+
+
+# ------------------------------------------------------------------- tables at the edge of numbers
+
+
+def test_way_back_where_alpha_is_rounded_away():
+    X = 1e13 * rows()
+    model = KernelPCA(2, fit_inverse_transform=True).fit(X)
+    back = model.inverse_transform(model.transform(X))
+    plane = PCA(2).fit(X)
+    nearest = plane.inverse_transform(plane.transform(X))
+    # the way back is linear and has no mean
+    assert np.linalg.norm(back - nearest) < np.linalg.norm(X.mean(axis=0)) * len(X) ** 0.5
+
+
+def test_counts_that_are_none():
+    with pytest.raises(ValueError, match="compares counts"):
+        KernelPCA(2, kernel="chi2").fit(rows())
+
+
+def test_read_only_rows_of_a_kernel_of_scikit_learn():
+    X = np.abs(rows())
+    expected = KernelPCA(2, kernel="chi2").fit_transform(X)
+    X.setflags(write=False)
+    np.testing.assert_array_equal(KernelPCA(2, kernel="chi2").fit_transform(X), expected)
+
+
+def test_eigenvalues_beyond_single_precision():
+    X = (1e25 * rows()).astype(np.float32)
+    with pytest.raises(ValueError, match="squares overflow float32"):
+        KernelPCA(2).fit(X)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from eigenlens import PCA, IncrementalPCA, datasets
+from eigenlens import PCA, IncrementalPCA, correlation, covariance, datasets
 from eigenlens.measure import align, bootstrap, diagnostics, promax, varimax
 from eigenlens.measure.blocks import correlations, projections
 from eigenlens.measure.bootstrap import _turned
@@ -290,6 +290,21 @@ def test_no_second_table_is_held(kind):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 12e6  # of 16 MB as float32, and 160 MB if made dense
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_correlation_of_columns_whose_squares_are_no_numbers(form, scale):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    expected = correlation(X)
+    X[:, 1] *= scale
+    np.testing.assert_allclose(correlation(form(X)), expected, rtol=1e-9)
+
+
+def test_covariance_that_is_no_number():
+    X = 1e200 * np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="so large that their squares overflow"):
+        covariance(X)
 
 
 def test_weights_of_correlations_equal_repeated_rows():

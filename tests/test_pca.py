@@ -406,6 +406,7 @@ BAD = {
     "one row": (GOOD[:1], {}, "minimum of 2 is required by PCA"),
     "one dimension": (GOOD[0], {}, "Expected 2D array"),
     "all constant": (np.full((10, 3), 0.3), {}, "Every column of X is constant"),
+    "squares that vanish": (1e-160 * np.eye(10, 3), {}, "vanish in float64.* multiply it by"),
     "NaN": (spoiled(np.nan), {}, "Input X contains NaN"),
     "inf": (spoiled(np.inf), {}, "Input X contains infinity"),
     "overflow": (spoiled(1e200), {}, "squares overflow float64. Divide X by a constant"),
@@ -460,3 +461,11 @@ def test_wrong_columns_and_unfitted_models():
     for method in ("get_covariance", "get_precision"):
         with pytest.raises(NotFittedError):
             getattr(PCA(), method)()
+
+
+def test_no_component_leads_back_to_the_mean():
+    X = np.random.default_rng(0).standard_normal((8, 3))
+    model = PCA(0).fit(X)
+    np.testing.assert_allclose(
+        model.inverse_transform(model.transform(X)), np.tile(X.mean(axis=0), (8, 1))
+    )

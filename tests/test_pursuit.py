@@ -439,3 +439,12 @@ def test_rank_does_not_count_what_is_smaller_than_all_that_does_not_fit():
     problem = datasets.planted_pursuit(200, 200, 20, density=0.2, random_state=0)
     found = solve(problem.X, lam=200**-0.5, centre=False)
     assert len(found.components) == 20
+
+
+def test_a_table_of_which_all_is_gross():
+    """Beside its few cells the rest is nothing, and the gap relative to that has no end."""
+    M = np.zeros((6, 6), dtype=np.float32)
+    M[:, 1], M[:, 2] = 1e20 * np.arange(-2, 4), 1.0
+    found = solve(M, lam=1 / 6**0.5, centre=False, max_iter=50)
+    assert np.isfinite(found.certificate.value)
+    assert found.certificate.value >= 0

@@ -118,6 +118,12 @@ def test_score_loop_equals_its_twin(normalise, positive):
     np.testing.assert_allclose(Y, expected, atol=1e-13)
 
 
+def test_scores_whose_squares_vanish_are_in_the_unit_ball():
+    Y = np.zeros((1, 3))
+    score_columns(np.array([[1e-300]]), np.array([[3e-170, 4e-170, 0.0]]), Y, False, False)
+    np.testing.assert_allclose(Y, [[0.6, 0.8, 0.0]])
+
+
 # ------------------------------------------------------------------------------ the solver
 
 

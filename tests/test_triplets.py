@@ -215,3 +215,16 @@ def test_small_svd_where_the_fast_way_fails(monkeypatch):
     A = np.random.default_rng(0).standard_normal((7, 4))
     np.testing.assert_allclose(small_svd(A).table(), A, atol=1e-13)
     assert drivers == ["gesdd", "gesvd"]
+
+
+@pytest.mark.parametrize("r", [0, 3])
+def test_tidied_vectors_are_orthonormal_and_make_up_the_same_table(r):
+    rng = np.random.default_rng(0)
+    crooked = Triplets(
+        rng.standard_normal((9, r)), np.array([1.0, 1e-3, 1e-7])[:r], rng.standard_normal((r, 6))
+    )
+    U, s, Vt = tidied = crooked.tidied()
+    np.testing.assert_allclose(tidied.table(), crooked.table(), atol=1e-14)
+    np.testing.assert_allclose(U.T @ U, np.eye(r), atol=1e-14)
+    np.testing.assert_allclose(Vt @ Vt.T, np.eye(r), atol=1e-14)
+    assert (np.diff(s) <= 0).all()

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from ._compat import CallbackSupportMixin, fit_context, with_callbacks
+from ._compat import CallbackSupportMixin, check_array, fit_context, validate_data, with_callbacks
 from .data.blocks import WHOLE_BYTES, Blocks
 from .data.checkpoint import Checkpointed, resumable
 from .data.dask import DaskBlocks
@@ -287,10 +287,7 @@ class Estimator(
 
     def _explain_non_finite(self, X: Any) -> NoReturn:
         require_sound(X, type(self).__name__, self._ensure_all_finite())
-        raise ValueError(
-            f"X holds values so large that their squares overflow {X.dtype}. "
-            "Divide X by a constant first, for example by np.abs(X).max()."
-        )
+        self._refuse_large(X.dtype)
 
     def _rng(self) -> np.random.Generator:
         """Return the generator for this fit; numpy's global state is neither read nor moved."""
@@ -320,9 +317,23 @@ class Estimator(
             if item.name == "components":
                 value = fix_signs(value)
             if isinstance(value, np.ndarray) and item.name != "objective_history":
-                value = np.ascontiguousarray(value, dtype=X.dtype)
+                value = self._as_dtype(value, X.dtype)
             if value is not None:
                 setattr(self, item.name + "_", value)
+
+    def _as_dtype(self, value: NDArray, dtype: np.dtype) -> NDArray:
+        """Return an answer in the dtype of X, if that can hold it."""
+        with np.errstate(over="ignore"):
+            cast = np.ascontiguousarray(value, dtype=dtype)
+        if value.dtype != dtype and np.isinf(cast).any():
+            self._refuse_large(dtype)
+        return cast
+
+    def _refuse_large(self, dtype: np.dtype) -> NoReturn:
+        raise ValueError(
+            f"X holds values so large that their squares overflow {dtype}. "
+            "Divide X by a constant first, for example by np.abs(X).max()."
+        )
 
     def _asked_to_converge(self) -> bool:
         """Whether to warn if the tolerance was not met: not if a number of steps was asked for."""
@@ -345,7 +356,8 @@ class Estimator(
         """Return scores `X` checked: one column for each component."""
         check_is_fitted(self)
         rules = {"dtype": [np.float64, np.float32], "input_name": "X", "estimator": self}
-        scores: NDArray = check_array(X, **rules)
+        # a model may have no component: then every row is the mean
+        scores: NDArray = check_array(X, ensure_min_features=0, **rules)
         k = self._n_features_out
         if scores.shape[1] != k:
             raise ValueError(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from sklearn.utils import check_array
-
+from .._compat import check_array
 from .blocks import Blocks
 
 __all__ = ["require_sound"]

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.decomposition import sparse_encode
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, check_array
 from ..ops.finite import require_finite
+from ..ops.units import unit_of
 from ..solvers import sparse_l1
 
 __all__ = ["SparseCoding"]
@@ -89,19 +89,24 @@ class SparseCoding(Estimator):
                 positive=self.positive_code,
                 max_sweeps=self.transform_max_iter,
             )
-            return code.astype(X.dtype)
-        return np.asarray(
-            sparse_encode(
-                X,
-                self.components_,
-                algorithm=self.transform_algorithm,
-                n_nonzero_coefs=self.transform_n_nonzero_coefs,
-                alpha=alpha,
-                max_iter=self.transform_max_iter,
-                n_jobs=self.n_jobs,
-                positive=self.positive_code,
+            return self._as_dtype(code, X.dtype)
+        if self.positive_code and self.transform_algorithm in ("omp", "lars"):
+            raise ValueError(
+                f"Positive constraint not supported for '{self.transform_algorithm}' coding "
+                "method. Take transform_algorithm='lasso_cd', or positive_code=False."
             )
+        unit = unit_of(X)  # scikit-learn squares the rows
+        code = sparse_encode(
+            X if unit == 1 else X / unit,
+            self.components_,
+            algorithm=self.transform_algorithm,
+            n_nonzero_coefs=self.transform_n_nonzero_coefs,
+            alpha=min(alpha / unit, np.finfo(np.float64).max),
+            max_iter=self.transform_max_iter,
+            n_jobs=self.n_jobs,
+            positive=self.positive_code,
         )
+        return self._as_dtype(code.astype(np.float64) * unit, X.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows that have the code `X`.
@@ -116,13 +121,17 @@ class SparseCoding(Estimator):
         """
         check_is_fitted(self)
         code: NDArray = check_array(X, dtype=[np.float64, np.float32], estimator=self)
-        k = len(self.components_)
-        if code.shape[1] != k * (1 + self.split_sign):
+        if code.shape[1] != self._n_features_out:
             raise ValueError(
                 "The number of components in the code is different from the number of components "
-                f"in the dictionary. Expected {k * (1 + self.split_sign)}, got {code.shape[1]}. "
+                f"in the dictionary. Expected {self._n_features_out}, got {code.shape[1]}. "
                 "Give what transform returned."
             )
         if self.split_sign:
-            code = code[:, :k] - code[:, k:]
+            positive, negative = np.hsplit(code, 2)
+            code = positive - negative
         return code @ self.components_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_) * (1 + self.split_sign)

@@ -22,6 +22,7 @@ class Nearby(NamedTuple):
     lengths: NDArray
 
 
+@np.errstate(invalid="ignore", over="ignore")  # in the checks of scikit-learn
 def nearby(finder: NearestNeighbors, X: Any, new: Any = None) -> Nearby:
     """Return the neighbours, among the rows of `X`, of these themselves or of the rows of `new`.
 

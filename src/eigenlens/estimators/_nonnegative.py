@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, check_array
 from ..data.blocks import Blocks
 from ..solvers.blocked import Blocked
 from ..solvers.divergence import divergence, saturated

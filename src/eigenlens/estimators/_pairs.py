@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from .._text import count
 from ..ops.laplacian import pieces_of
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from .._compat import Interval, RealNotInt, StrOptions
 from ..data.blocks import Blocks
+from ..ops.finite import require_variance
 from ..ops.moments import merged
 from ..ops.passes import fold
 from ..ops.truncated import TruncatedMoments
@@ -181,8 +182,12 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
         rank = rank_of(k, moments.count, min(moments.count, len(moments.mean)))
         tol = default_tol(moments.dtype)
         if isinstance(moments, TruncatedMoments):
-            return truncated.solve(moments, rank, tol=tol)
-        return eigh.from_moments(moments, rank, rng=self._rng(), tol=tol)
+            solution = truncated.solve(moments, rank, tol=tol)
+        else:
+            solution = eigh.from_moments(moments, rank, rng=self._rng(), tol=tol)
+        if solution.total_variance:  # other rows may come after those that are all alike
+            require_variance(solution.total_variance, moments.dtype)
+        return solution
 
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)

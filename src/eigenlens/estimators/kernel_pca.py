@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, StrPath, fitting
-from .._compat import Interval, RealNotInt, StrOptions
+from .._compat import Interval, RealNotInt, StrOptions, check_array
 from ..data.blocks import Blocks
 from ..data.dask import DaskBlocks
 from ..ops import threads
@@ -440,6 +440,12 @@ class KernelPCA(Estimator):
                     f"kernel='precomputed' needs the square matrix of the kernel between all rows, "
                     f"not one of shape {X.shape}. Give the table itself with another kernel."
                 )
+        counts = self.kernel in ("chi2", "additive_chi2")
+        if counts and not isinstance(X, Blocks) and X.min() < 0:
+            raise ValueError(
+                f"X contains negative values, and kernel={self.kernel!r} compares counts. Take "
+                "another kernel, such as 'laplacian', or give X - X.min()."
+            )
         if self.approximation and self.kernel == "sigmoid":
             raise ValueError(
                 "approximation needs a kernel that is positive definite, and 'sigmoid' is not. "
@@ -769,7 +775,7 @@ class KernelPCA(Estimator):
             K = self._kernel(of_scores=True).between(scores, scores)
             K.flat[:: len(K) + 1] += self.alpha
             rows = X.astype(np.float64, copy=False)
-            self.dual_coef_ = scipy.linalg.solve(K, rows, assume_a="pos", overwrite_a=True)
+            self.dual_coef_ = _solve(K, rows)
             self.X_transformed_fit_ = scores
 
     def _preimages(self, scores: NDArray, start: NDArray | None) -> tuple[NDArray, NDArray]:
@@ -834,3 +840,15 @@ def _symmetric(K: Any) -> NDArray:
         )
         full = (full + full.T) / 2
     return full
+
+
+def _solve(K: NDArray, Y: NDArray) -> NDArray:
+    """Return ``K^-1 Y``, or the shortest ``W`` that brings ``K W`` nearest to `Y`.
+
+    K is positive definite, but where the kernel is not, or so large that `alpha` is rounded away.
+    """
+    try:
+        W: NDArray = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), Y)
+    except scipy.linalg.LinAlgError:
+        W = scipy.linalg.lstsq(K, Y)[0]
+    return W

@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import pairwise_distances
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, fitting
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, check_array
 from .._text import count
 from ..ops import threads
 from ..ops.distances import Dense, between, matrix_of, require_distances

@@ -14,7 +14,7 @@ from scipy import sparse
 from .._compat import Interval, RealNotInt, StrOptions
 from ..data.blocks import WHOLE_BYTES, Blocks
 from ..ops.centred_blocks import CentredBlocks
-from ..ops.finite import NonFiniteError
+from ..ops.finite import NonFiniteError, require_variance
 from ..ops.moments import Moments
 from ..ops.weights import mass_of
 from ..select import RULES, FactoredBlocks, rank_of
@@ -225,11 +225,7 @@ class PCA(GaussianSpectrum):
             holes = self.missing == "em" and has_holes(X)
             solve = self._solve_holes if holes else self._solve_whole
             solution = solve(X, weight, rng, monitor)
-        if solution.total_variance == 0:
-            raise ValueError(
-                "Every column of X is constant: there is no variance to explain. "
-                "Check that X holds the data you mean, one row a sample."
-            )
+        require_variance(solution.total_variance, X.dtype)
         return solution
 
     def _fits_blocks(self, table: Blocks) -> bool:

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._base import Estimator, StrPath, fitting
+from .._compat import check_array
 from ..data.blocks import WHOLE_BYTES, Beside, Blocks
 from ..data.dask import DaskBlocks, is_dask
 from ..ops.finite import NonFiniteError
@@ -335,7 +335,8 @@ class RobustPCA(Estimator):
         self._require_suited(solver, X.shape)
         rows, tol = self._by_rows, max(self.tol, 8 * float(np.finfo(X.dtype).eps))
         shared: dict[str, Any] = {"rows": rows, "centre": self.center, "max_iter": self.max_iter}
-        given = None if self.noise in (None, "auto") else float(self.noise) / unit
+        # noise far above the largest entry leaves nothing, however far
+        given = None if self.noise in (None, "auto") else min(float(self.noise) / unit, 1e100)
         if self.n_components is not None:
             found = altproj.solve(
                 X, int(self.n_components), noise=given, tol=tol, rng=rng, monitor=monitor, **shared
@@ -466,7 +467,8 @@ class RobustPCA(Estimator):
         unit = X.dtype.type(_unit(_largest(X), X.dtype))
         X, mean = (X, self.mean_) if unit == 1 else (X / unit, self.mean_ / unit)
         knee = HUBER * self.noise_ / float(unit)
-        return unit * l1_regression.fit_rows(X, mean, self.components_, knee=knee)
+        scores = l1_regression.fit_rows(X, mean, self.components_, knee=knee)
+        return scores if unit == 1 else self._as_dtype(float(unit) * np.float64(scores), X.dtype)
 
     def _nearest(self, X: NDArray) -> NDArray:
         """Return the points of the subspace that the rows of `X` have their scores from."""

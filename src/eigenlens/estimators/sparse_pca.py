@@ -17,7 +17,7 @@ from .._compat import Interval, StrOptions
 from ..data.blocks import WHOLE_BYTES, Blocks
 from ..ops import threads
 from ..ops.centred import product
-from ..ops.finite import require_finite
+from ..ops.finite import require_finite, require_variance
 from ..ops.moments import Moments
 from ..ops.scatter import mean_and_square
 from ..ops.signs import signs_of
@@ -64,14 +64,15 @@ class _Rows:
         A = (X.astype(np.float64) - mean) * roots[:, None]
         return cls(A, mean, mass_of(len(X), weight), roots)
 
+    @property
+    def total_variance(self) -> float:
+        """The variance of all columns together."""
+        return float(np.vdot(self.A, self.A)) / (self.mass - 1)
+
     def require_variance(self) -> None:
         """Raise an error where there is nothing to explain."""
         require_more_than_one(self.mass)
-        if not self.A.any():
-            raise ValueError(
-                "Every column of X is constant: there is no variance to explain. "
-                "Check that X holds the data you mean, one row a sample."
-            )
+        require_variance(self.total_variance, self.A.dtype)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -578,8 +579,7 @@ class SparsePCA(Streaming):
         return self.max_iter > 0
 
     def _described(self, found: Directions, rows: _Rows) -> _Sparse:
-        dof, V = rows.mass - 1, found.components
-        total = float(np.vdot(rows.A, rows.A)) / dof
+        dof, V, total = rows.mass - 1, found.components, rows.total_variance
         adjusted = adjusted_variances(rows.A, V)
         projected = np.square(_orthonormal(V) @ rows.A.T).sum(axis=1)
         return _Sparse(

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.neighbors import VALID_METRICS
-from sklearn.utils import check_array
 
 from .._base import Estimator
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, check_array
 from ..ops.distances import require_distances
 from ..ops.finite import require_finite
 from ..ops.units import in_units

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from .._base import Estimator, StrPath, fitting
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, check_array
 from ..data.blocks import Blocks
 from ..data.dask import DaskBlocks
 from ..ops.centred import centred

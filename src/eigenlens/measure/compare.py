@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._base import refuse_text
+from .._compat import check_array
 from .._register import fittable
 from .._text import count, short
 from ..data.blocks import Blocks

@@ -16,21 +16,22 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from ..data.blocks import Blocks
 from ..data.tables import table_of
 from ..ops import threads
 from ..ops.columns import ColumnMoments
-from ..ops.finite import NonFiniteError
+from ..ops.finite import NonFiniteError, require_finite
 from ..ops.moments import Moments
 from ..ops.passes import fold
+from ..ops.units import SOUND, powers_of_two
 from ..ops.weights import roots_of, weighted_rows
 from .frames import column_names
 
@@ -139,6 +140,7 @@ class _Pairs:
     squares: NDArray  # of column i, centred over these rows
     mean: NDArray  # about that of each column
     eps: float  # of the data
+    units: NDArray | float = 1.0  # of the columns, in which they were summed
 
     def covariance(self, ddof: float) -> NDArray:
         enough = self.mass > ddof
@@ -147,7 +149,12 @@ class _Pairs:
                 f"The weights of the rows add up to at most {np.max(self.mass):g}, and a "
                 f"covariance with ddof={ddof:g} needs more. Give more rows, or a smaller ddof."
             )
-        return np.asarray(self.products / np.where(enough, self.mass - ddof, np.nan))
+        C = self.products / np.where(enough, self.mass - ddof, np.nan)
+        units = np.broadcast_to(self.units, len(C))
+        with np.errstate(over="ignore"):
+            C = C * units[:, None] * units
+        require_finite(self.mean, float(np.nansum(np.diag(C))))
+        return np.asarray(C)
 
     def correlation(self) -> NDArray:
         scale = np.sqrt(self.squares) * np.sqrt(self.squares.T)
@@ -177,10 +184,30 @@ def _pairs(X: Any, sample_weight: ArrayLike | None) -> _Pairs:
     )
     rows, weight = weighted_rows(checked, sample_weight)
     stored = rows.data if sparse.issparse(rows) else rows
-    if not np.isnan(stored.sum()):  # inf has been refused, so that only NaN gives NaN
-        return _of_moments(Moments.of(rows, weight))
-    _require_dense(rows)
-    return _with_holes(rows, weight)
+    if np.isnan(stored).any():
+        _require_dense(rows)
+        return _with_holes(rows, weight)
+    return _of_rows(rows, weight)
+
+
+def _of_rows(X: Any, weight: NDArray | None) -> _Pairs:
+    """Sum up rows without holes: once more, with a unit for each column, if squares were lost."""
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):
+            moments = Moments.of(X, weight)
+        if moments.squares.min() > SOUND[X.dtype][0] ** 2:
+            return _of_moments(moments)
+    except NonFiniteError:
+        pass
+    ends = [X.max(axis=0), X.min(axis=0)]
+    high, low = (end.toarray().ravel() for end in ends) if sparse.issparse(X) else ends
+    units = powers_of_two(np.maximum(high, -low)).astype(X.dtype)
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data /= units[X.indices]
+    else:
+        X = X / units
+    return replace(_of_moments(Moments.of(X, weight)), units=units)
 
 
 def _require_dense(X: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from . import limits
 from .blocks import correlations
 from .frames import column_names, component_names, pandas, row_names

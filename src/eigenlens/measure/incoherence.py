@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._compat import check_array
 from ..ops import threads
 from .frames import column_names, pandas, row_names
 

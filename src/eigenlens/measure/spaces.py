@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array
 
+from .._compat import check_array
 from .._text import count
 from ..ops.distances import Dense, Given, Space, Sparse, require_distances
 

@@ -1,11 +1,11 @@
-"""NaN and inf are looked for in the sums over X, which are needed anyway: no pass of its own."""
+"""What sums over X, which are needed anyway, tell of it: NaN, inf, squares that are no numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NonFiniteError", "require_finite"]
+__all__ = ["NonFiniteError", "require_finite", "require_variance"]
 
 
 class NonFiniteError(ValueError):
@@ -18,4 +18,14 @@ def require_finite(mean: NDArray, square: float) -> None:
         raise NonFiniteError(
             "X holds NaN or inf, or values so large that their squares overflow. "
             "Fill or drop the holes, or divide X by a constant."
+        )
+
+
+def require_variance(total: float, dtype: np.dtype) -> None:
+    """Raise if the variance of X, in its dtype, is zero or has lost its digits."""
+    if total < np.finfo(dtype).tiny:
+        raise ValueError(
+            "Every column of X is constant, or varies so little that the squares of that vanish in "
+            f"{np.dtype(dtype)}: there is no variance to explain. Check that X holds the data you "
+            "mean, one row a sample, or multiply it by a constant."
         )

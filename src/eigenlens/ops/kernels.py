@@ -340,11 +340,14 @@ class Function(Kernel):
         self.function = function
 
     def ready(self, X: Any, origin: NDArray | None = None) -> Points:
-        return Points(X)
+        # some loops of scikit-learn take no array that is read-only
+        return Points(X if sparse.issparse(X) else np.require(X, requirements="W"))
 
     def tile(self, A: Points, B: Points) -> NDArray:
-        return np.asarray(self.function(A.rows, B.rows), dtype=np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):  # in the checks of scikit-learn
+            return np.asarray(self.function(A.rows, B.rows), dtype=np.float64)
 
     def diagonal(self, X: Any) -> NDArray:
-        blocks = (X[rows] for rows in threads.spans(X.shape[0], SINGLE))
-        return np.concatenate([np.diagonal(self.function(block, block)) for block in blocks])
+        points = self.ready(X)
+        blocks = (points[rows] for rows in threads.spans(len(points), SINGLE))
+        return np.concatenate([np.diagonal(self.tile(block, block)) for block in blocks])

@@ -43,6 +43,15 @@ class Triplets(NamedTuple):
         product: NDArray = (self.U[rows] * self.s) @ self.Vt
         return product
 
+    def tidied(self) -> Triplets:
+        """Return those of the same table with vectors that are orthonormal to the last digit.
+
+        Vectors that come from a Gram matrix are so only to ``eps (s_1 / s)^2``.
+        """
+        left, right = np.linalg.qr(self.U * self.s), np.linalg.qr(self.Vt.T)
+        U, s, Vt = small_svd(left[1] @ right[1].T)
+        return Triplets(left[0] @ U, s, Vt @ right[0].T)
+
 
 def small_svd(A: NDArray) -> Triplets:
     """Return all singular triplets of a small matrix.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["in_units", "powers_of_two", "unit_of"]
+__all__ = ["SOUND", "in_units", "powers_of_two", "unit_of"]
 
 # sizes of numbers whose squares, and sums of many of these, have all of their digits
 SOUND = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-15, 1e15)}

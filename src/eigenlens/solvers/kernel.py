@@ -288,7 +288,7 @@ def _nothing(n: int, k: int, first: Any, keep: bool) -> Expansion:
 def _variances(values: NDArray, trace: float, n: int) -> dict[str, Any]:
     """Return what the eigenvalues say about n rows."""
     return {
-        "total_variance": trace / (n - 1),
+        "total_variance": max(trace, 0.0) / (n - 1),  # of rows that are all alike, rounding
         "explained_variance": values / (n - 1),
         "explained_variance_ratio": values / trace if trace > 0 else np.zeros(len(values)),
     }

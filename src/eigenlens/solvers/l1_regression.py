@@ -149,8 +149,9 @@ def _length(rest: NDArray, change: NDArray, knee: float) -> float:
 
     moves = change != 0
     rest, change = rest[moves], change[moves]
-    ends = np.concatenate([(rest - knee) / change, (rest + knee) / change])
-    ends = np.sort(np.append(ends[ends > 0], 0.0))
+    with np.errstate(over="ignore"):
+        ends = np.concatenate([(rest - knee) / change, (rest + knee) / change])
+    ends = np.sort(np.append(ends[(ends > 0) & np.isfinite(ends)], 0.0))
     low, high = 0, len(ends)
     while high - low > 1:
         middle = (low + high) // 2

@@ -180,13 +180,16 @@ class _Rounds:
 
     @property
     def gap(self) -> float:
-        """How far the objective is above its lower bound, relative to it without gross errors."""
-        return (self.objective - self.seen[0]) / self.ordinary
+        """How far the objective is from its lower bound, relative to it without gross errors.
+
+        That of a point that does not fit to the last digit can be below the bound.
+        """
+        return abs(self.objective - self.seen[0]) / self.ordinary
 
     @property
     def ordinary(self) -> float:
-        """The objective without what is gross of errors."""
-        return self.objective - self.gross_part
+        """The objective without what is gross of errors, of which rounding leaves no less."""
+        return max(self.objective - self.gross_part, float(np.spacing(self.objective)))
 
     @property
     def limit(self) -> float:

@@ -207,7 +207,7 @@ class Whole:
             S[rows] = sparse_of(rest, wrong, problem.knee, rows=problem.rows)
 
         self._blocks(task)
-        U, s, Vt = self.low_rank
+        U, s, Vt = self.low_rank.tidied()
         return {"components": Vt, "singular_values": s, "scores": U * s, "sparse": S}
 
 
