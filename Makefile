@@ -9,7 +9,7 @@ NAME   ?= pca
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint unit page cluster docs bench clean
+.PHONY: help demo test lint unit properties lines branches page cluster docs bench clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -29,6 +29,20 @@ lint: $(VENV)/.ready-dev  ## ruff, mypy, import-linter
 unit: $(VENV)/.ready-dev  ## the tests alone (PYTEST_ARGS="-k pca -x" for a part)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	  --ignore=tests/test_cluster.py --ignore=tests/test_page.py $(PYTEST_ARGS)
+
+properties: $(VENV)/.ready-dev  ## more than 50 000 tables that may break a fit: an hour or so
+	OPENBLAS_NUM_THREADS=1 HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) \
+	  --dist worksteal tests/test_properties.py $(PYTEST_ARGS)
+
+lines: $(VENV)/.ready-dev  ## how many lines the tests reach, with compiled loops on
+	COVERAGE_FILE=.coverage.lines $(MAKE) unit PYTEST_ARGS="--cov --cov-report= $(PYTEST_ARGS)"
+	$(BIN)/python tools/reached.py lines .coverage.lines
+
+# Loops in plain Python take a hundred times as long: a test that takes minutes there is cut off.
+branches: $(VENV)/.ready-dev  ## how many branches the tests reach, with loops in plain Python
+	-COVERAGE_FILE=.coverage.branches NUMBA_DISABLE_JIT=1 \
+	  $(MAKE) unit PYTEST_ARGS="--cov --cov-report= --timeout=120 $(PYTEST_ARGS)"
+	$(BIN)/python tools/reached.py branches .coverage.branches
 
 page: $(VENV)/.ready-dev  ## the report page in Chromium, which make test leaves out
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_page.py

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigenlens import PCA
 from eigenlens.ops import threads
+from eigenlens.ops.jit import compiled
 
 
 def blas_threads():
@@ -193,6 +194,17 @@ def test_compiled_loops_work_where_nothing_can_be_written():
         print(PCA(3, random_state=0).fit(S).solver_)
     """)
     assert out.split() == ["arpack"]
+
+
+def test_loops_are_plain_python_where_numba_is_told_so(monkeypatch):
+    import numba
+
+    @compiled
+    def kind(x):
+        return type(x).__name__  # which numba cannot compile
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert kind(1.0) == "float"
 
 
 def test_loops_that_call_loops_compile_in_several_threads_at_once():

@@ -32,6 +32,8 @@ def compiled(loop: Callable[..., Any] | None = None, *, fast: bool = False) -> A
     def dispatcher() -> Callable[..., Any]:
         import numba  # 0.3 s: paid by the first fit that needs a loop, not by an import
 
+        if numba.config.DISABLE_JIT:
+            return loop
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
         if fast:
             options["fastmath"] = {"reassoc", "contract"}
