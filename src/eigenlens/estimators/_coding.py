@@ -90,18 +90,19 @@ class SparseCoding(Estimator):
                 max_sweeps=self.transform_max_iter,
             )
             return code.astype(X.dtype)
-        return np.asarray(
-            sparse_encode(
-                X,
-                self.components_,
-                algorithm=self.transform_algorithm,
-                n_nonzero_coefs=self.transform_n_nonzero_coefs,
-                alpha=alpha,
-                max_iter=self.transform_max_iter,
-                n_jobs=self.n_jobs,
-                positive=self.positive_code,
-            )
+        # pursuits end at products with atoms below a fixed number: so rows have a size of about 1
+        units = _sizes(X) if self.transform_algorithm in ("omp", "lars") else X.dtype.type(1)
+        code = sparse_encode(
+            X / units,
+            self.components_,
+            algorithm=self.transform_algorithm,
+            n_nonzero_coefs=self.transform_n_nonzero_coefs,
+            alpha=alpha,
+            max_iter=self.transform_max_iter,
+            n_jobs=self.n_jobs,
+            positive=self.positive_code,
         )
+        return np.asarray(code) * units
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows that have the code `X`.
@@ -126,3 +127,9 @@ class SparseCoding(Estimator):
         if self.split_sign:
             code = code[:, :k] - code[:, k:]
         return code @ self.components_
+
+
+def _sizes(X: NDArray) -> NDArray:
+    """Return for each row the power of two next below its largest entry; 1 for rows of zeros."""
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    return np.where(largest > 0, np.exp2(np.floor(np.log2(largest))), 1.0).astype(X.dtype)

@@ -450,12 +450,12 @@ def _to_unit_ball(target, y, curvature, normalise, positive):  # type: ignore[no
     """Set `y` to what is nearest to ``target / curvature`` in the unit ball or on its sphere."""
     square = 0.0
     for i in range(len(y)):
-        if positive:
-            target[i] = max(target[i], 0.0)
-        square += target[i] * target[i]
+        y[i] = max(target[i], 0.0) if positive else target[i]
+        y[i] /= curvature  # first: squares of the target, a square itself, may not be finite
+        square += y[i] * y[i]
     length = np.sqrt(square)
-    divisor = length if normalise else max(length, curvature)
+    divisor = length if normalise else max(length, 1.0)
     if divisor == 0.0:
         divisor = 1.0  # nothing is left of it, which no length can be given to
     for i in range(len(y)):
-        y[i] = target[i] / divisor
+        y[i] /= divisor
