@@ -130,6 +130,6 @@ class SparseCoding(Estimator):
 
 
 def _sizes(X: NDArray) -> NDArray:
-    """Return for each row the power of two next below its largest entry; 1 for rows of zeros."""
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    return np.where(largest > 0, np.exp2(np.floor(np.log2(largest))), 1.0).astype(X.dtype)
+    """Return for each row a power of two of the size of its largest entry."""
+    exponents = np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]
+    return np.ldexp(X.dtype.type(1), exponents)

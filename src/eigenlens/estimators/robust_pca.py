@@ -182,7 +182,18 @@ class RobustPCA(Estimator):
 
     kind = "robust"
     on_blocks: ClassVar[Mapping[str, Any]] = {}
-    claims = frozenset({"orthonormal", "recovers", "missing", "breakdown"})
+    claims = frozenset(
+        {
+            "orthonormal",
+            "recovers",
+            "missing",
+            "breakdown",
+            "shift",
+            "scale",
+            "row_order",
+            "column_order",
+        }
+    )
     excused = dict.fromkeys(
         ("check_fit_idempotent", "check_fit_check_is_fitted"),
         "Its table is noise in two or three columns: no component is found, and the fit says so.",

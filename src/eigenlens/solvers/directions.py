@@ -87,8 +87,7 @@ def in_its_unit(solve: Solve) -> Solve:
 
     @functools.wraps(solve)
     def called(A: NDArray, k: int, *, monitor: Monitor = ignore, **how: Any) -> Any:
-        size = float(np.abs(A).max(initial=0.0))
-        unit = float(np.exp2(np.floor(np.log2(size)))) if size > 0 else 1.0
+        unit = float(np.ldexp(1.0, np.frexp(np.abs(A).max(initial=0.0))[1]))
         found = solve(A / unit, k, monitor=lambda value: monitor(value * unit**2), **how)
         return replace(found, objective_history=found.objective_history * unit**2)
 

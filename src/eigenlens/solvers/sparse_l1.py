@@ -12,10 +12,11 @@ Sapiro 2010). So a tall table may come as any A with the same A'A, and the fit c
 
 The start is that of scikit-learn, the leading singular vectors, the scores times their singular
 values (but scores of length 1 where the first value is less than that, in whatever units: shorter
-scores would make all loadings dear, and end at zero); so is the order of the updates. A direction whose loadings are all zero is unused. The
-objective does not depend on its score, so that may be anything: once the others rest, it becomes
-the column of the residual that is largest, if that is longer than alpha. If none is, no score can
-make the direction useful, and it stays zero. (scikit-learn takes a random column of A instead.)
+scores would make all loadings dear, and end at zero); so is the order of the updates. A direction
+whose loadings are all zero is unused. The objective does not depend on its score, so that may be
+anything: once the others rest, it becomes the column of the residual that is largest, if that is
+longer than alpha. If none is, no score can make the direction useful, and it stays zero. (scikit-
+learn takes a random column of A instead.)
 
 Two more forms of the problem share all this. With groups of columns, the loadings of a group are
 zero together (a group lasso; Jenatton, Obozinski, Bach 2010, have more general structures). With a
