@@ -8,7 +8,8 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 import eigenlens
-from eigenlens._claims import CLAIMS
+from eigenlens._claims import CLAIMS, RELATIONS
+from eigenlens._register import classes
 
 project = "eigenlens"
 author = "The eigenlens developers"
@@ -17,7 +18,7 @@ release = version = eigenlens.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 myst_enable_extensions = ["dollarmath"]
-exclude_patterns = ["_build", "_generated/claims.md"]
+exclude_patterns = ["_build", "_generated/claims.md", "_generated/relations.md"]
 
 html_theme = "furo"
 html_math_renderer = "mathml"
@@ -63,6 +64,17 @@ def write_pages(app):
         write(GENERATED / "api" / f"{name}.rst", page(name))
     rows = "".join(f"| {name} | {text} |\n" for name, text in CLAIMS.items())
     write(GENERATED / "claims.md", "| claim | promise |\n|---|---|\n" + rows)
+    write(GENERATED / "relations.md", relations())
+
+
+def relations():
+    """Return a table of which method claims to move with the data in which way."""
+    names = " | ".join(name.replace("_", " ") for name in RELATIONS)
+    lines = [f"| method | {names} |", "|---" * (len(RELATIONS) + 1) + "|"]
+    for name, method in classes().items():
+        kept = " | ".join("yes" if one in method.claims else "" for one in RELATIONS)
+        lines.append(f"| `{name}` | {kept} |")
+    return "\n".join(lines) + "\n"
 
 
 def formula(display):

@@ -6,6 +6,7 @@
 import sys
 from pathlib import Path
 
+from eigenlens._claims import RELATIONS
 from eigenlens._register import classes, summary
 
 README = Path(__file__).parents[1] / "README.md"
@@ -13,10 +14,13 @@ START, END = "<!-- methods: made by tools/readme_table.py -->", "<!-- end of met
 
 
 def table() -> str:
-    """Write one line a method: name, what it finds, the claims it is tested for."""
+    """Write one line a method: name, what it finds, the claims it is tested for.
+
+    How answers move with the table, which most have in common, is in docs/contract.md.
+    """
     lines = ["| method | what it finds | tested promises |", "|---|---|---|"]
     for name, method in classes().items():
-        claims = ", ".join(sorted(method.claims)).replace("_", " ")
+        claims = ", ".join(sorted(method.claims - set(RELATIONS))).replace("_", " ")
         lines.append(f"| `{name}` | {summary(method)} | {claims} |")
     return "\n".join(lines)
 

@@ -90,14 +90,17 @@ class SparseCoding(Estimator):
                 max_sweeps=self.transform_max_iter,
             )
             return self._as_dtype(code, X.dtype)
-        if self.positive_code and self.transform_algorithm in ("omp", "lars"):
+        pursuit = self.transform_algorithm in ("omp", "lars")
+        if pursuit and self.positive_code:
             raise ValueError(
                 f"Positive constraint not supported for '{self.transform_algorithm}' coding "
                 "method. Take transform_algorithm='lasso_cd', or positive_code=False."
             )
-        unit = unit_of(X)  # scikit-learn squares the rows
+        # scikit-learn squares the rows, and ends a pursuit at products below a fixed number
+        unit = 1.0 if pursuit else unit_of(X)
+        units = _sizes(X) if pursuit else X.dtype.type(unit)
         code = sparse_encode(
-            X if unit == 1 else X / unit,
+            X / units,
             self.components_,
             algorithm=self.transform_algorithm,
             n_nonzero_coefs=self.transform_n_nonzero_coefs,
@@ -106,7 +109,7 @@ class SparseCoding(Estimator):
             n_jobs=self.n_jobs,
             positive=self.positive_code,
         )
-        return self._as_dtype(code.astype(np.float64) * unit, X.dtype)
+        return self._as_dtype(code.astype(np.float64) * units, X.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows that have the code `X`.
@@ -135,3 +138,9 @@ class SparseCoding(Estimator):
     @property
     def _n_features_out(self) -> int:
         return len(self.components_) * (1 + self.split_sign)
+
+
+def _sizes(X: NDArray) -> NDArray:
+    """Return for each row a power of two of the size of its largest entry."""
+    exponents = np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]
+    return np.ldexp(X.dtype.type(1), exponents - 1)

@@ -33,12 +33,17 @@ class GaussianSpectrum(Estimator):
             "orthonormal",
             "uncorrelated",
             "nested",
-            "rotation",
             "inverse",
-            "row_order",
             "recovers",
             "certificate",
             "weights",
+            "shift",
+            "scale",
+            "rotation",
+            "row_order",
+            "column_order",
+            "zero_columns",
+            "repeated_rows",
         }
     )
     excused = dict.fromkeys(
@@ -146,7 +151,8 @@ class GaussianSpectrum(Estimator):
     def _scale(self) -> NDArray:
         """Return the deviations of the scores, kept from zero for components without variance."""
         scale = np.sqrt(self.explained_variance_)
-        return np.maximum(scale, np.finfo(scale.dtype).eps)
+        least = np.finfo(scale.dtype).eps * min(1.0, scale.max(initial=0.0))  # in any unit
+        return np.maximum(scale, least)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows of the original space that have the scores `X`.

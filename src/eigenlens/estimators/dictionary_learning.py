@@ -112,7 +112,7 @@ class DictionaryLearning(SparseCoding):
     """
 
     kind = "sparse"
-    claims = frozenset({"bounded"})
+    claims = frozenset({"bounded", "rotation", "column_order", "zero_columns"})
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SparseCoding._parameter_constraints,

@@ -157,7 +157,7 @@ class Isomap(Estimator):
     """
 
     kind = "manifold"
-    claims = frozenset({"uncorrelated"})
+    claims = frozenset({"uncorrelated", "shift", "rotation", "column_order", "zero_columns"})
     # the checks of the contract have ten rows, or clusters: no number of neighbours suits them all
     exemplar: ClassVar[dict[str, Any]] = {"n_neighbors": None, "radius": 1e3}
     _remedy = "Raise tol or max_iter, or take eigen_solver='dense', which is exact."

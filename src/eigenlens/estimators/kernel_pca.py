@@ -210,7 +210,7 @@ class KernelPCA(Estimator):
 
     kind = "kernel"
     on_blocks: ClassVar[Mapping[str, Any]] = {"approximation": "nystrom"}
-    claims = frozenset({"uncorrelated"})
+    claims = frozenset({"uncorrelated", "row_order", "column_order", "repeated_rows"})
     choose_solver = staticmethod(choose_solver)
     _instead = (
         "Give the table itself with approximation='nystrom', and preimage in place of "

@@ -152,7 +152,18 @@ class MDS(Estimator):
     """
 
     kind = "manifold"
-    claims = frozenset({"certificate"})
+    claims = frozenset(
+        {
+            "certificate",
+            "shift",
+            "scale",
+            "rotation",
+            "row_order",
+            "column_order",
+            "zero_columns",
+            "repeated_rows",
+        }
+    )
     choose_solver = staticmethod(choose_solver)
     _remedy = "Raise max_iter or eps."
 

@@ -142,7 +142,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
 
     kind = "sparse"
     in_batches_of = "DictionaryLearning"
-    claims = frozenset({"bounded"})
+    claims = frozenset({"bounded", "rotation", "column_order", "zero_columns"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 4}  # as many as columns take longer
 
     _remedy = "Raise max_iter, tol or max_no_improvement."

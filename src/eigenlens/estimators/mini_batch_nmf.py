@@ -153,7 +153,7 @@ class MiniBatchNMF(Nonnegative):
     """
 
     in_batches_of = "NMF"
-    claims = frozenset({"nonnegative"})
+    claims = frozenset({"nonnegative", "column_order"})
     # as many parts as features fit anything; and the checks' own tol is out of reach of batches
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3, "tol": 0.0, "max_iter": 100}
 
@@ -282,14 +282,18 @@ class MiniBatchNMF(Nonnegative):
         table, _ = self._table(rows)
         if first:
             k = self._n_parts(table, H)
-            self._rho = self._kept(table.shape[0])
-            learner = self._learner(self._start(table, k, self._rng(), W, H)[1])
+            unit = Unit.of(table, None, self._beta)
+            self._size, self._rho = unit.size, self._kept(table.shape[0])
+            start = unit.factor(W), unit.factor(H)
+            learner = self._learner(self._start(unit.table(table), k, self._rng(), *start)[1], unit)
         else:
-            learner = self._learner(self.components_).resume(self._A, self._B, self.n_steps_)
-        learner.learn(table)
+            unit = Unit(getattr(self, "_size", 1.0), 1.0, self._beta)
+            learner = self._learner(unit.factor(self.components_), unit)
+            learner.resume(self._A, self._B, self.n_steps_)
+        learner.learn(unit.table(table))
         dtype = rows.dtype if first else self.components_.dtype
         self._keep(learner, dtype)
-        self.components_ = learner.H.astype(dtype)
+        self.components_ = (learner.H * np.sqrt(unit.size)).astype(dtype)
         self.n_components_, self.n_steps_ = len(self.components_), learner.n_steps
         for name in OF_FIT:
             self.__dict__.pop(name, None)
@@ -306,11 +310,13 @@ class MiniBatchNMF(Nonnegative):
         H: NDArray | None = None,
     ) -> _Online:
         X, _ = self._table(X)
-        W, H = self._start(X, self._n_parts(X, H), rng, W, H)
-        self._rho = self._kept(X.shape[0])
-        learner = self._learner(H)
+        k, unit = self._n_parts(X, H), Unit.of(X, None, self._beta)
+        Z = unit.table(X)
+        W, H = self._start(Z, k, rng, unit.factor(W), unit.factor(H))
+        self._size, self._rho = unit.size, self._kept(X.shape[0])
+        learner = self._learner(H, unit)
         found = online_parts.solve(
-            X,
+            Z,
             W,
             learner,
             batch_size=self.batch_size,
@@ -319,11 +325,11 @@ class MiniBatchNMF(Nonnegative):
             max_no_improvement=self.max_no_improvement,
             fresh=self.fresh_restarts,
             codes_max_iter=self._codes_max_iter(),
-            monitor=monitor,
+            monitor=lambda objective: monitor(objective * unit.loss),
         )
         self._keep(learner, X.dtype)
         return _Online(
-            **vars(self._described(found, X, X, None, None, Unit(1.0, 1.0, self._beta))),
+            **vars(self._described(found, X, Z, None, None, unit)),
             n_steps=learner.n_steps,
         )
 
@@ -331,8 +337,8 @@ class MiniBatchNMF(Nonnegative):
         """Return what is kept of the sums from one batch to the next, of n rows in all."""
         return float(self.forget_factor ** (min(self.batch_size, n) / n))
 
-    def _learner(self, H: NDArray) -> online_parts.Learner:
-        on_W, on_H = self._penalties(1.0, H.shape[1])
+    def _learner(self, H: NDArray, unit: Unit) -> online_parts.Learner:
+        on_W, on_H = (unit.penalty(given) for given in self._penalties(1.0, H.shape[1]))
         return online_parts.Learner(
             H,
             beta=self._beta,
@@ -344,7 +350,7 @@ class MiniBatchNMF(Nonnegative):
         )
 
     def _keep(self, learner: online_parts.Learner, dtype: np.dtype) -> None:
-        """Keep the sums, for batches to come."""
+        """Keep the sums, which are in the unit of the first rows, for batches to come."""
         self._A, self._B = learner.A.astype(dtype), learner.B.astype(dtype)
 
     def _codes_max_iter(self) -> int:

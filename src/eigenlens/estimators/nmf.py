@@ -160,7 +160,7 @@ class NMF(Nonnegative):
         "solver='mu' for any loss but 'frobenius', or give X.compute()."
     )
     on_blocks: ClassVar[Mapping[str, Any]] = {}
-    claims = frozenset({"nonnegative", "weights", "missing"})
+    claims = frozenset({"nonnegative", "weights", "missing", "row_order", "column_order"})
     exemplar: ClassVar[dict[str, Any]] = {"n_components": 3}  # as many as features fit anything
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

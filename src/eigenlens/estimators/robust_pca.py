@@ -182,7 +182,18 @@ class RobustPCA(Estimator):
 
     kind = "robust"
     on_blocks: ClassVar[Mapping[str, Any]] = {}
-    claims = frozenset({"orthonormal", "recovers", "missing", "breakdown"})
+    claims = frozenset(
+        {
+            "orthonormal",
+            "recovers",
+            "missing",
+            "breakdown",
+            "shift",
+            "scale",
+            "row_order",
+            "column_order",
+        }
+    )
     excused = dict.fromkeys(
         ("check_fit_idempotent", "check_fit_check_is_fitted"),
         "Its table is noise in two or three columns: no component is found, and the fit says so.",
@@ -468,7 +479,11 @@ class RobustPCA(Estimator):
         X, mean = (X, self.mean_) if unit == 1 else (X / unit, self.mean_ / unit)
         knee = HUBER * self.noise_ / float(unit)
         scores = l1_regression.fit_rows(X, mean, self.components_, knee=knee)
-        return scores if unit == 1 else self._as_dtype(float(unit) * np.float64(scores), X.dtype)
+        return (
+            scores
+            if unit == 1
+            else self._as_dtype(float(unit) * scores.astype(np.float64), X.dtype)
+        )
 
     def _nearest(self, X: NDArray) -> NDArray:
         """Return the points of the subspace that the rows of `X` have their scores from."""

@@ -230,7 +230,18 @@ class SparsePCA(Streaming):
     """
 
     kind = "sparse"
-    claims = frozenset({"bounded", "row_order", "weights", "streaming", "mergeable"})
+    claims = frozenset(
+        {
+            "bounded",
+            "weights",
+            "streaming",
+            "mergeable",
+            "shift",
+            "row_order",
+            "column_order",
+            "zero_columns",
+        }
+    )
     on_blocks: ClassVar[Mapping[str, Any]] = {}
 
     _solved = attributes(_Sparse) | {"n_components_"}

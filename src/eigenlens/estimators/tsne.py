@@ -146,6 +146,7 @@ class TSNE(Estimator):
     kind = "manifold"
     plane = True
     choose_engine = staticmethod(choose_engine)
+    claims = frozenset({"shift", "scale", "rotation", "column_order", "zero_columns"})
     exemplar: ClassVar[Mapping[str, Any]] = {"perplexity": 3.0, "max_iter": 250}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -195,6 +195,7 @@ default='k-means++'
     _remedy = "Raise max_iter or tol; after batches, take solver='kmeans'."
 
     kind = "parts"
+    claims = frozenset({"shift", "scale", "rotation", "column_order", "zero_columns"})
     on_blocks: ClassVar[Mapping[str, Any]] = {}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

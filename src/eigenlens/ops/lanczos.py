@@ -131,9 +131,18 @@ def leading(M: NDArray, k: int | None, *, rng: np.random.Generator, tol: float) 
     """Return at least the `k` leading eigenpairs of the matrix `M` (all of them for None)."""
     if k is None or len(M) <= 2 * DENSE or 10 * k > len(M):
         return whole(M)
-    if tol > np.finfo(np.float32).eps * SINGLE:  # reading M is what costs: read half of it
-        M = M.astype(np.float32)
-    return lanczos(_Matrix(M), k, rng=rng, tol=tol, block=8)
+    if tol <= np.finfo(np.float32).eps * SINGLE:
+        return lanczos(_Matrix(M), k, rng=rng, tol=tol, block=8)
+    half = np.empty(M.shape, np.float32)  # reading M is what costs: read half of it
+    unit = _power_of_two(np.diagonal(M))
+    np.divide(M, unit, out=half, casting="same_kind")
+    pairs = lanczos(_Matrix(half), k, rng=rng, tol=tol, block=8)
+    return replace(pairs, values=pairs.values * unit, history=pairs.history * unit)
+
+
+def _power_of_two(numbers: NDArray) -> float:
+    """Return one of the size of the largest: a unit in which numbers have squares, to the bit."""
+    return float(np.ldexp(1.0, np.frexp(np.abs(numbers).max(initial=0.0))[1]))
 
 
 def lanczos(
@@ -168,7 +177,7 @@ def lanczos(
         while True:
             basis.grow(min(look, limit))
             values, S = basis.ritz(k)
-            residual = float(np.linalg.norm(basis.residuals(S)) / values[0])
+            residual = float(np.linalg.norm(basis.residuals(S)) / (values[0] / basis.unit))
             history.append(float(values.sum()))
             stopped = watch(history[-1])
             met = residual <= tol
@@ -239,13 +248,14 @@ def _next_look(last: tuple[int, float], now: tuple[int, float], tol: float, leas
 
 
 class _Basis:
-    """The growing orthonormal basis and the band matrix T of A in it."""
+    """The growing orthonormal basis, and the band matrix T of A in it, in units of its own."""
 
     def __init__(
         self, A: Operator, block: int, rng: np.random.Generator, sharp: bool = False
     ) -> None:
         self.A, self.block, self.rng, self.sharp = A, block, rng, sharp
         self.size = self.steps = 0
+        self.unit = 1.0
         self._rows = np.empty((16 * block, A.dim))  # basis vectors as rows: grows by doubling
         self._T = np.zeros((16 * block, 16 * block))
         self._due = False
@@ -267,6 +277,9 @@ class _Basis:
             self._T[a - self.block : a, a:b] = self._B.T
             self._T[a:b, a - self.block : a] = self._B
         W = self.A.gram(Q)
+        if not a:
+            self.unit = _power_of_two(W)
+        W /= self.unit
         before = max(0, a - self.block)
         near = self._rows[before:b]  # in exact arithmetic A Q meets no other block
         H = near @ W
@@ -314,11 +327,13 @@ class _Basis:
         return Q, B
 
     def ritz(self, k: int) -> tuple[NDArray, NDArray]:
-        """Return the `k` leading eigenpairs of T."""
-        return top_pairs(self._T[: self.size, : self.size], min(k, self.size), check_finite=False)
+        """Return the `k` leading Ritz values, and the vectors in the basis."""
+        T = self._T[: self.size, : self.size]
+        values, S = top_pairs(T, min(k, self.size), check_finite=False)
+        return values * self.unit, S
 
     def residuals(self, S: NDArray) -> NDArray:
-        """Return ``|A Q s - theta Q s|`` for the columns s of `S`."""
+        """Return ``|A Q s - theta Q s|`` for the columns s of `S`, in its unit."""
         return np.linalg.norm(self._B @ S[self.size - self.block : self.size], axis=0)
 
     def combine(self, S: NDArray) -> NDArray:

@@ -448,20 +448,17 @@ def score_columns(H, B, Y, normalise, positive, penalty=None):  # type: ignore[n
 @compiled
 def _to_unit_ball(target, y, curvature, normalise, positive):  # type: ignore[no-untyped-def]
     """Set `y` to what is nearest to ``target / curvature`` in the unit ball or on its sphere."""
-    square, largest = 0.0, 0.0
+    largest = 0.0
     for i in range(len(y)):
-        if positive:
-            target[i] = max(target[i], 0.0)
-        square += target[i] * target[i]
-        largest = max(largest, abs(target[i]))
+        y[i] = max(target[i], 0.0) if positive else target[i]
+        largest = max(largest, abs(y[i]))
+    if largest == 0.0:
+        return  # nothing is left of it, which no length can be given to
+    square = 0.0
+    for i in range(len(y)):
+        y[i] /= largest  # or the squares might be no numbers
+        square += y[i] * y[i]
     length = np.sqrt(square)
-    if 0.0 < largest < 1e-100:  # squares that are no numbers any more
-        square = 0.0
-        for i in range(len(y)):
-            square += (target[i] / largest) * (target[i] / largest)
-        length = largest * np.sqrt(square)
-    divisor = length if normalise else max(length, curvature)
-    if divisor == 0.0:
-        divisor = 1.0  # nothing is left of it, which no length can be given to
+    divisor = length if normalise else max(length, curvature / largest)
     for i in range(len(y)):
-        y[i] = target[i] / divisor
+        y[i] /= divisor

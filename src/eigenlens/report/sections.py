@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._claims import CLAIMS
+from .._claims import CLAIMS, RELATIONS
 from .._text import count, listed, percent
 from ..estimators.pca import PCA
 from ..measure import align, largest_angle
@@ -40,7 +40,7 @@ def strongest(weights: NDArray, names: tuple[str, ...]) -> list[dict[str, Any]]:
 def model_section(one: Fitted, setting: Setting, images: Images | None) -> dict[str, Any]:
     """Return the section of one method beside PCA."""
     fit, model, names = one.fit, one.fit.model, setting.names
-    claims = getattr(model, "claims", ())
+    claims = set(getattr(model, "claims", ())) - set(RELATIONS)
     section: dict[str, Any] = {
         "name": fit.name,
         "kind": one.kind,

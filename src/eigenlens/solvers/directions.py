@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .solution import Certificate
+from .solution import Certificate, Monitor, ignore
 
-__all__ = ["EXHAUSTED", "Directions", "adjusted_variances", "compressed", "per_component"]
+__all__ = [
+    "EXHAUSTED",
+    "Directions",
+    "adjusted_variances",
+    "compressed",
+    "in_its_unit",
+    "per_component",
+]
 
 EXHAUSTED = 1e-24  # of the squares there were: what is left is rounding
+
+Solve = TypeVar("Solve", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +76,22 @@ def adjusted_variances(A: NDArray, components: NDArray) -> NDArray:
             added[j] = own @ own
             Q = np.column_stack([Q, own / np.linalg.norm(own)])
     return added
+
+
+def in_its_unit(solve: Solve) -> Solve:
+    """Decorate a solver that maximises variance: it sees A with entries of 1, about, at most.
+
+    Its directions do not depend on the unit, but squares of squares must be finite. A power of two
+    changes no digit.
+    """
+
+    @functools.wraps(solve)
+    def called(A: NDArray, k: int, *, monitor: Monitor = ignore, **how: Any) -> Any:
+        unit = float(np.ldexp(1.0, np.frexp(np.abs(A).max(initial=0.0))[1]))
+        found = solve(A / unit, k, monitor=lambda value: monitor(value * unit**2), **how)
+        return replace(found, objective_history=found.objective_history * unit**2)
+
+    return called  # type: ignore[return-value]
 
 
 def compressed(A: NDArray) -> NDArray:

@@ -256,14 +256,16 @@ def leading_atoms(X: NDArray, k: int) -> NDArray:
     """Return the k leading right singular vectors of `X` times their values; zero atoms beyond.
 
     For few atoms the better start, as long as they are: a penalty that is small beside them lets
-    all rows choose among them first.
+    all rows choose among them first. Where the first is shorter than 1, as in large units, they
+    would be of use to none: there all have length 1.
     """
     d = X.shape[1]
     leading, atoms = min(k, d), np.zeros((k, d))
     with threads.blas_for(float(d) ** 3 + len(X) * float(d) ** 2):
         values, vectors = top_pairs(X.T @ X, leading)
     values = np.where(values > d * EPS * values[0], values, 0.0)
-    atoms[:leading] = (vectors * np.sqrt(values)).T
+    lengths = np.sqrt(values) if values[0] >= 1.0 else (values > 0.0).astype(float)
+    atoms[:leading] = (vectors * lengths).T
     return atoms
 
 

@@ -29,7 +29,7 @@ from itertools import islice, product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .directions import EXHAUSTED, Directions, compressed, per_component
+from .directions import EXHAUSTED, Directions, compressed, in_its_unit, per_component
 from .solution import Certificate, Monitor, ignore
 from .targets import PLACES, Face, Signs, between, first_without
 
@@ -65,6 +65,7 @@ class BoundedDirections(Directions):
     l1_bounds: NDArray
 
 
+@in_its_unit
 def solve(
     A: NDArray,
     k: int,
@@ -132,6 +133,7 @@ def solve(
     return _one_by_one(A, bounds, begin, _Climb(tol, max_iter, monitor))
 
 
+@in_its_unit
 def solve_nonzero(
     A: NDArray,
     k: int,

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .directions import EXHAUSTED, Directions, compressed, per_component
+from .directions import EXHAUSTED, Directions, compressed, in_its_unit, per_component
 from .solution import Certificate, Monitor, ignore
 
 __all__ = ["solve"]
@@ -38,6 +38,7 @@ TRIED = 16  # swaps that are computed exactly, of those that promise most
 WORK = 2e8  # products that go into branch and bound, for each direction
 
 
+@in_its_unit
 def solve(
     A: NDArray,
     k: int,

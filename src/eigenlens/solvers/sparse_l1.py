@@ -11,10 +11,12 @@ Only A'A matters, as scores that start in the column space of A stay in it (Mair
 Sapiro 2010). So a tall table may come as any A with the same A'A, and the fit costs nothing in n.
 
 The start is that of scikit-learn, the leading singular vectors, the scores times their singular
-values; so is the order of the updates. A direction whose loadings are all zero is unused. The
-objective does not depend on its score, so that may be anything: once the others rest, it becomes
-the column of the residual that is largest, if that is longer than alpha. If none is, no score can
-make the direction useful, and it stays zero. (scikit-learn takes a random column of A instead.)
+values (but scores of length 1 where the first value is less than that, in whatever units: shorter
+scores would make all loadings dear, and end at zero); so is the order of the updates. A direction
+whose loadings are all zero is unused. The objective does not depend on its score, so that may be
+anything: once the others rest, it becomes the column of the residual that is largest, if that is
+longer than alpha. If none is, no score can make the direction useful, and it stays zero. (scikit-
+learn takes a random column of A instead.)
 
 Two more forms of the problem share all this. With groups of columns, the loadings of a group are
 zero together (a group lasso; Jenatton, Obozinski, Bach 2010, have more general structures). With a
@@ -258,11 +260,11 @@ class _Descent:
             values = np.sqrt(np.maximum(values, 0.0))
             others = columns @ (vectors / np.where(values > 0, values, np.inf))
             left, right = (vectors, others) if m <= d else (others, vectors)
-            self.Y[:leading], self.D[:, :leading] = (left * values).T, right
-        if self.within.price is not None:  # scores that are longer than 1 would look cheaper
-            lengths = np.linalg.norm(self.Y, axis=1)
-            self.Y /= np.where(lengths > 0, lengths, 1.0)[:, None]
-            self.D *= lengths
+            if self.within.price is not None or values[0] < 1.0:
+                # scores that are longer than 1 would look cheaper, shorter ones make loadings dear
+                self.Y[:leading], self.D[:, :leading] = (left * (values > 0)).T, right * values
+            else:
+                self.Y[:leading], self.D[:, :leading] = (left * values).T, right
         self.B, self.H = self.D.T @ self.columns, self.D.T @ self.D
 
     def step(self) -> None:

@@ -34,6 +34,7 @@ from .targets import Face, Signs, along_the_path, carried_over, nearest, top_of_
 __all__ = ["PenalisedDirections", "solve", "solve_nonzero"]
 
 KKT = "KKT residual of the elastic nets / largest gradient"
+RIDGE = 1e-6  # as in the package of Zou et al.
 SWEEPS = 10  # over the nonzeros, for each sweep over all: cheap where B is sparse
 FACE = 256  # nonzeros, at most, for which a linear system is cheaper than what it saves
 
@@ -59,7 +60,7 @@ def solve(
     k: int,
     *,
     alpha: ArrayLike,
-    ridge: float = 1e-6,
+    ridge: float | None = None,
     rng: np.random.Generator | None = None,
     tol: float,
     max_iter: int = 10_000,
@@ -78,8 +79,9 @@ def solve(
         that are not halved. It is in the units of ``A'A``: what `alpha` does for a covariance
         matrix takes ``(n - 1) alpha`` for the table of n rows. From ``2 max |A'A w|`` on, where w
         is the principal axis that it starts at, a component is zero.
-    ridge : float
-        Weight of the squared l2 norm: their ``lambda``.
+    ridge : float, optional
+        Weight of the squared l2 norm: their ``lambda``. If not given, 1e-6, or that times the
+        largest eigenvalue of ``A'A`` if that is less than 1: in large units it would be all.
     rng : Generator, optional
         Not used: the start is PCA. Here so that all formulations are called alike.
     tol : float
@@ -123,7 +125,7 @@ def solve_nonzero(
     k: int,
     *,
     n_nonzero: ArrayLike,
-    ridge: float = 1e-6,
+    ridge: float | None = None,
     rng: np.random.Generator | None = None,
     tol: float,
     max_iter: int = 10_000,
@@ -194,14 +196,15 @@ def _directions(B: NDArray, k: int) -> NDArray:
 class _Problem:
     """The objective, and how each of its two blocks is improved."""
 
-    def __init__(self, A: NDArray, alpha: NDArray, ridge: float) -> None:
+    def __init__(self, A: NDArray, alpha: NDArray, ridge: float | None) -> None:
         self.A = A
         self.alpha = alpha
-        self.ridge = ridge
         self._columns = np.ascontiguousarray(A.T)
         self._squares = np.einsum("ij,ij->i", self._columns, self._columns)
         _, self._singular, self._axes = np.linalg.svd(A, full_matrices=False)
-        self._scale = 2 * self._singular[0] ** 2 or 1.0  # |A'A w| is at most its largest eigenvalue
+        largest = float(self._singular[0] ** 2)  # eigenvalue, which |A'A w| is at most
+        self._scale = 2 * largest or 1.0
+        self.ridge = RIDGE * min(1.0, largest) if ridge is None else ridge
 
     def principal_axes(self, k: int) -> NDArray:
         """Return the first `k` principal axes, or as many as there are, as columns."""

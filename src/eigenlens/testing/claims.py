@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from sklearn.utils import get_tags
 
 from .._claims import CLAIMS
 from ..datasets import PlantedSubspace, planted_subspace
-from ..measure.align import align, largest_angle
+from ..measure.align import largest_angle
 from ..solvers.smacof import RESIDUAL
 from ..solvers.spectral import LEADING, NEAREST
+from . import relations
 from .compare import compare
 from .exact import exact_variances
 from .register import CLAIM_CHECKS, Shape, claim, require
+from .relations import MOVES, Move
 from .tables import (
     allowed,
     assert_close,
@@ -32,6 +34,7 @@ from .tables import (
 from .watch import Watch
 
 RANK, NOISE = 3, 0.1  # of planted subspaces
+LOOSE = 1e-3  # how far answers may be off that no certificate says more of
 
 
 @claim
@@ -113,22 +116,6 @@ def check_nested(estimator: Any, shape: Shape) -> None:
 
 
 @claim
-def check_rotation(estimator: Any, shape: Shape) -> None:
-    """Fitted to ``X Q``, Q orthogonal, the components are ``V Q`` and the scores those of X."""
-    X = easy(estimator, shape)
-    Q = np.linalg.qr(np.random.default_rng(2).standard_normal((shape[1], shape[1])))[0]
-    model, turned = ready(estimator).fit(X), ready(estimator).fit(X @ Q)
-    # The rule for signs looks at coordinates, so a rotation may change them.
-    found = align(model.components_ @ Q, turned.components_)
-    tolerance = precision(model, turned)
-    order = np.arange(len(found.permutation))
-    require(bool((found.permutation == order).all()), "a rotation changes the order of components")
-    assert_close(model.components_ @ Q, found.aligned, tolerance, "components of rotated data")
-    scores = found.scores(turned.transform(X @ Q))
-    assert_close(model.transform(X), scores, tolerance, "scores of rotated data")
-
-
-@claim
 def check_inverse(estimator: Any, shape: Shape) -> None:
     """With a component for every dimension of X nothing is lost, whitened or not."""
     # Fewer dimensions than columns, because some solvers cannot give the last component; none so
@@ -143,17 +130,6 @@ def check_inverse(estimator: Any, shape: Shape) -> None:
         back = model.inverse_transform(model.fit_transform(flat))
         what = f"inverse_transform(transform(X)) with {params}" if params else "inverse_transform"
         assert_close(flat, back, 1e-9, what)
-
-
-@claim
-def check_row_order(estimator: Any, shape: Shape) -> None:
-    """Fitted to the rows in another order, the model is the same."""
-    X = easy(estimator, shape)
-    order = np.random.default_rng(3).permutation(len(X))
-    model, other = ready(estimator).fit(X), ready(estimator).fit(X[order])
-    tolerance = precision(model, other)
-    assert_same_fit(model, other, tolerance, "rows in another order")
-    assert_close(model.transform(X), other.transform(X), tolerance, "scores, rows in another order")
 
 
 @claim
@@ -300,6 +276,90 @@ def check_mergeable(estimator: Any, shape: Shape) -> None:
     require(merged is first, "merge does not return self")
     require(state(third) == before, "merge changes the model that it takes from")
     _assert_same_model(whole, merged, X, "parts merged")
+
+
+@claim
+def check_shift(estimator: Any, shape: Shape) -> None:
+    """Fitted to ``X + 1 a'``, means and places are larger by a; all else is as it was."""
+    _assert_relation(estimator, shape, relations.shift(shape))
+
+
+@claim
+def check_scale(estimator: Any, shape: Shape) -> None:
+    """Fitted to ``c X``, what has the unit of X has c, and what has its square ``c^2``.
+
+    Directions have none. To the bit, almost, for powers of two.
+    """
+    _assert_relation(
+        estimator, shape, *(relations.scale(shape, 2.0**p) for p in (-30, 30)), most=1e-13
+    )
+    scales = 1e-120, 1e-9, 3.0, 1e9, 1e120
+    _assert_relation(estimator, shape, *(relations.scale(shape, c) for c in scales))
+
+
+@claim
+def check_rotation(estimator: Any, shape: Shape) -> None:
+    """Fitted to ``X Q``, Q orthogonal, the components are ``V Q`` and the scores those of X."""
+    # The rule for signs looks at coordinates, so a rotation may change them.
+    _assert_relation(estimator, shape, relations.rotation(shape), ignore={"var_"})
+
+
+@claim
+def check_row_order(estimator: Any, shape: Shape) -> None:
+    """Fitted to the rows in another order, the model is the same."""
+    _assert_relation(estimator, shape, relations.row_order(shape))
+
+
+@claim
+def check_column_order(estimator: Any, shape: Shape) -> None:
+    """Fitted to the columns in another order, the components have theirs in it."""
+    _assert_relation(estimator, shape, relations.column_order(shape))
+
+
+@claim
+def check_zero_columns(estimator: Any, shape: Shape) -> None:
+    """Fitted with columns of zeros, the components are zero there, and the same elsewhere."""
+    lacking = estimator.get_params().get("n_components", 3) is None
+    few: dict[str, Any] = {"n_components": 3} if lacking else {}
+    # how many variances there are, and what is counted in columns, is another matter
+    ignore = {"noise_variance_", "spectrum_", "batch_size_", "gamma_"}
+    change = relations.zero_columns(shape)
+    _assert_relation(estimator, shape, change, ignore=ignore, **few)
+
+
+@claim
+def check_repeated_rows(estimator: Any, shape: Shape) -> None:
+    """Fitted to the table twice, components and scores are the same, and sums are doubled."""
+    ignore = {"noise_variance_", "spectrum_", "spectrum_complete_", "residual_variance_"}
+    white = getattr(estimator, "whiten", False)
+    scores = {"transform": Move(".k", spread=-0.5 if white else 0.0)}
+    change = relations.repeated_rows(shape)
+    _assert_relation(estimator, shape, change, moves=scores, ignore=ignore)
+
+
+def _assert_relation(
+    estimator: Any,
+    shape: Shape,
+    *changes: relations.Change,
+    most: float = LOOSE,
+    moves: dict[str, Move] | None = None,
+    ignore: Collection[str] = (),
+    **params: Any,
+) -> None:
+    X, new = easy(estimator, shape), easy(estimator, shape, seed=1)
+    model = ready(estimator, **params).fit(X)
+    for change in changes:
+        other = ready(estimator, **params).fit(change.table(X))
+        tolerance = min(most, precision(model, other))
+        relations.assert_moved(
+            model,
+            other,
+            change,
+            (X, new),
+            tolerance,
+            moves=MOVES | (moves or {}),
+            ignore=ignore,
+        )
 
 
 def _assert_same_model(whole: Any, parts: Any, X: NDArray, what: str) -> None:

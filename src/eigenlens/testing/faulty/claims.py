@@ -167,3 +167,45 @@ class AddsScatters(IncrementalPCA):
         super().merge(other)
         other._moments.mean = mean
         return self
+
+
+@faulty("shift")
+class ForgetsTheMean(PCA):
+    """Takes new rows as they are."""
+
+    def transform(self, X: Any) -> Any:
+        return self._fitted(X) @ self.components_.T
+
+
+@faulty("scale")
+class AddsARidge(PCA):
+    """Adds a number to the variances, which is small in some units alone."""
+
+    def _store(self, solution: Any, X: Any) -> None:
+        super()._store(solution, X)
+        self.explained_variance_ = self.explained_variance_ + 1e-12
+
+
+@faulty("column_order")
+class LikesTheLast(PCA):
+    """Weighs columns by their places."""
+
+    def _solve(self, X: Any, **tools: Any) -> Any:
+        return super()._solve(X * np.linspace(1, 2, X.shape[1]), **tools)
+
+
+@faulty("zero_columns")
+class CountsColumns(PCA):
+    """Gives the mean of the columns' variances for their sum."""
+
+    def _store(self, solution: Any, X: Any) -> None:
+        super()._store(solution, X)
+        self.total_variance_ /= X.shape[1]
+
+
+@faulty("repeated_rows")
+class LeftVectors(PCA):
+    """Scales scores to length 1, whatever the number of rows."""
+
+    def transform(self, X: Any) -> Any:
+        return super().transform(X) / self.singular_values_
