@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import threads
+from ..ops.finite import require_finite
 from ..ops.laplacian import Complete, Laplacian
 from ..ops.monotone import Monotone
 from ..ops.placing import place
@@ -136,11 +137,13 @@ def _in_units(found: Configuration, unit: float, size: float, heavy: float) -> C
     if unit == heavy == 1:
         return found
     square, knots = heavy * size * size, found.disparity
+    history = found.objective_history * square
+    require_finite(history, square)
     return replace(
         found,
         embedding=found.embedding * size,
         stress=found.stress * square,
-        objective_history=found.objective_history * square,
+        objective_history=history,
         disparity=None if knots is None else knots * [[unit], [1.0]],
     )
 
