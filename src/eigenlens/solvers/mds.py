@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ops import threads
-from ..ops.finite import require_finite
 from ..ops.laplacian import Complete, Laplacian
 from ..ops.monotone import Monotone
 from ..ops.placing import place
@@ -136,14 +135,18 @@ def _in_units(found: Configuration, unit: float, size: float, heavy: float) -> C
     """Return what was found in units of distances, of places and of weights."""
     if unit == heavy == 1:
         return found
-    square, knots = heavy * size * size, found.disparity
-    history = found.objective_history * square
-    require_finite(history, square)
+    knots = found.disparity
+
+    def squared(value: Any) -> NDArray:
+        with np.errstate(over="ignore"):
+            product = value * heavy * size * size
+        return np.minimum(product, np.finfo(np.float64).max)  # of what is larger than all floats
+
     return replace(
         found,
         embedding=found.embedding * size,
-        stress=found.stress * square,
-        objective_history=history,
+        stress=float(squared(found.stress)),
+        objective_history=squared(found.objective_history),
         disparity=None if knots is None else knots * [[unit], [1.0]],
     )
 
