@@ -50,7 +50,6 @@ Factors = tuple[NDArray, NDArray]
 BLOCK_BYTES = 1 << 19  # of A: read once from memory, used twice from cache
 POOLED = 3e6  # operations of an iteration, from which a pool gives more than it costs
 MAX_ROUNDS = 1000  # of the descent that keeps a number of nonzeros
-SHORT = 1e-6  # length of a score, from which on it is set to 1
 SETTLED = 1e-9  # step of a score at which it ends
 
 
@@ -280,23 +279,6 @@ class _Descent:
         products = zip(*threads.run(part, len(self.blocks)), strict=True)
         self.B, self.H = (np.sum(parts, axis=0) for parts in products)
         score_columns(self.H, self.B, self.Y, *self.within)
-        if self.within.price is None:
-            self._lengthen()
-
-    def _lengthen(self) -> None:
-        """Give very short scores length 1 and shorten their loadings: the same product for less.
-
-        Without a penalty nothing else keeps loadings from growing until sums of them are rounding.
-        """
-        lengths = np.linalg.norm(self.Y, axis=1)
-        short = np.flatnonzero(lengths < SHORT)
-        if len(short):
-            by = lengths[short]
-            self.Y[short] /= np.where(by > 0, by, 1.0)[:, None]
-            self.D[:, short] *= by
-            self.B[short] *= by[:, None]
-            self.H[short] *= by[:, None]
-            self.H[:, short] *= by
 
     def use_an_unused(self, negligible: float) -> bool:
         """Give an unused direction the largest part of the residual, if that is worth it.
