@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("cosmic_ray")
-
 from tools import mutants
 
 ROOT = Path(__file__).parents[1]
