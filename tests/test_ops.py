@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 
 from eigenlens.ops import centred, scatter
 from eigenlens.ops.graded import graded_pairs, is_graded
-from eigenlens.ops.lanczos import lanczos, leading, top_pairs, whole
+from eigenlens.ops.lanczos import _next_look, lanczos, leading, top_pairs, whole
 from eigenlens.ops.signs import fix_signs
 from eigenlens.testing.exact import exact_variances
 
@@ -207,6 +207,21 @@ def test_copies_that_a_narrow_block_cannot_see_are_found():
     M, _ = with_spectrum(values)
     pairs = lanczos(Operator(M), 8, rng=np.random.default_rng(0), tol=1e-9, block=1)
     np.testing.assert_allclose(pairs.values[:8], values[:8], rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("residual", "tol", "look"),
+    [
+        (0.1, 0.01, 50),  # as far again as from 1 to 0.1
+        (0.1, 1e-9, 60),  # not more than half as large again
+        (0.001, 1e-9, 50),  # a quarter, where the residual falls ever faster
+        (0.1, 0.09, 42),  # a block at least
+        (2.0, 1e-3, 60),  # it did not fall
+        (0.1, 0.0, 60),
+    ],
+)
+def test_the_basis_is_looked_at_where_it_should_be_enough(residual, tol, look):
+    assert _next_look((30, 1.0), (40, residual), tol, least=42) == look
 
 
 def test_a_budget_of_steps_is_kept():
