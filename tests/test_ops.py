@@ -68,6 +68,16 @@ def test_a_mean_that_no_sample_foresees_costs_no_digits():
     assert np.abs(S - exact).max() <= 1e-13 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-12])
+def test_a_mean_hidden_behind_rows_of_no_weight_costs_no_digits(unit):
+    X, weight = unit * table(256 * 40, 3, mean=1e8), np.ones(256 * 40)
+    hidden = slice(None, None, len(X) // scatter.SAMPLE)
+    X[hidden] = weight[hidden] = 0
+    _, S = scatter.scatter(X, weight)
+    exact = exact_scatter(X[weight > 0])[1]
+    assert np.abs(S - exact).max() <= 1e-13 * np.abs(exact).max()
+
+
 def test_constant_columns_have_exactly_no_variance():
     X = np.full((1000, 4), 0.1)
     X[:, 1] = 1e9 / 3
