@@ -138,6 +138,16 @@ def test_sparse_is_dense():
     assert model.score(sparse.csc_array(X[:7])) == pytest.approx(dense.score(X[:7]))
 
 
+def test_a_sparse_table_in_order_is_not_copied():
+    X = sparse.random_array((30, 8), density=0.3, rng=0, format="csr")
+    rows = lloyd.csr(X)
+    for name in ("data", "indices", "indptr"):
+        assert np.shares_memory(getattr(rows, name), getattr(X, name))
+    twice = sparse.csr_array((np.ones(3), [2, 0, 2], [0, 3]), shape=(1, 4))
+    np.testing.assert_array_equal(lloyd.csr(twice).data, [1, 2])
+    np.testing.assert_array_equal(twice.data, [1, 1, 1])  # which is left as it was
+
+
 def test_far_from_zero():
     X = blurred()
     near = VectorQuantizer(6, random_state=0).fit(X)
