@@ -163,6 +163,23 @@ def test_spca_meets_the_kkt_conditions(shape):
     assert found.objective_history[-1] == pytest.approx(value, rel=1e-9)
 
 
+def test_spca_s_certificate_is_the_largest_violation():
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        A, alpha, ridge = draw.standard_normal((12, 5)), np.array([4.0, 2.0]), 0.5
+        B = draw.standard_normal((2, 5)) * (draw.random((2, 5)) < 0.6)
+        W = np.linalg.qr(draw.standard_normal((5, 2)))[0]
+        slopes = 2 * (A.T @ A @ (W - B.T)).T - 2 * ridge * B
+        violations = [
+            abs(slope - a * np.sign(b)) if b else max(abs(slope) - a, 0.0)
+            for a, row, own in zip(alpha, B, slopes, strict=True)
+            for b, slope in zip(row, own, strict=True)
+        ]
+        size = 2 * np.linalg.norm(A, 2) ** 2
+        found = spca._Problem(A, alpha, ridge).residual(B, W)
+        assert found == pytest.approx(max(violations) / size)
+
+
 def lengths_back(S, components, alpha, ridge):
     """Return the B of which `components` are the normalised rows, by a fixed point in the lengths.
 
