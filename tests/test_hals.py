@@ -10,6 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens.ops.lasso import descend, masked_grams
 from eigenlens.solvers import hals
+from eigenlens.solvers.hals_memory import InMemory
+from eigenlens.solvers.hals_problem import LOOK
 from eigenlens.solvers.nndsvd import at_random, nndsvd
 from eigenlens.solvers.parts import NONE, Penalty
 
@@ -39,7 +41,15 @@ def objective(X, W, H, on_W=NONE, on_H=NONE, weight=None, observed=None):
 
 
 def residual(X, W, H, on_W=NONE, on_H=NONE, weight=None, observed=None):
-    """Return the KKT residual of the docstring, from gradients written out."""
+    """Return the KKT residual of the docstring."""
+    s = np.ones(len(X)) if weight is None else weight
+    M = np.ones(X.shape) if observed is None else np.where(observed, 1.0, hals.TRACE)
+    gained = sum(gains(X, W, H, on_W, on_H, weight, observed))
+    return np.sqrt(max(gained, 0.0) / (0.5 * s @ (M * X**2).sum(axis=1)))
+
+
+def gains(X, W, H, on_W=NONE, on_H=NONE, weight=None, observed=None):
+    """Return what steps of one entry alone gain, of W and of H, from gradients written out."""
     s = np.ones((len(X), 1)) if weight is None else weight[:, None]
     M = np.ones(X.shape) if observed is None else np.where(observed, 1.0, hals.TRACE)
     rest = M * (W @ H - X)
@@ -47,12 +57,12 @@ def residual(X, W, H, on_W=NONE, on_H=NONE, weight=None, observed=None):
         (W, rest @ H.T + on_W.l1 + on_W.l2 * W, M @ (H**2).T + on_W.l2, s),
         (H, W.T @ (s * rest) + on_H.l1 + on_H.l2 * H, (W**2).T @ (s * M) + on_H.l2, 1.0),
     ]
-    total = 0.0
+    gained = []
     for A, g, h, weights in pairs:
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(h > 0, np.maximum(-g / h, -A), -A)
-        total -= (weights * step * (g + 0.5 * h * step)).sum()
-    return np.sqrt(max(total, 0.0) / (0.5 * (s * M * X**2).sum()))
+        gained.append(-(weights * step * (g + 0.5 * h * step)).sum())
+    return gained
 
 
 # ------------------------------------------------------------------------------------- loops
@@ -207,6 +217,19 @@ def test_objective_falls_to_a_point_where_the_conditions_hold(variant, seed):
     assert min(W.min(), H.min()) >= 0
     assert found.objective_history[-1] == pytest.approx(objective(X, W, H, **options), rel=1e-10)
     assert residual(X, W, H, **options) == pytest.approx(found.certificate.value, abs=1e-8)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_steps_of_the_codes_would_gain(variant):
+    """Codes that are solved for have nothing to gain; those on the way have."""
+    options = {"on_W": NONE, "on_H": NONE, "weight": None, "observed": None} | VARIANTS[variant]
+    X = planted()
+    X = X if options["observed"] is None else np.where(options["observed"], X, 0.0)
+    W, H = start(X)
+    problem = InMemory(X, **options)
+    same, sums = problem.codes(problem.begin(W), np.ascontiguousarray(H.T), 0.0, LOOK)
+    np.testing.assert_array_equal(same, W)
+    assert sums.violation == pytest.approx(gains(X, W, H, **options)[0], rel=1e-10)
 
 
 @pytest.mark.parametrize("max_iter", [1, 7, 40])

@@ -13,7 +13,7 @@ from scipy import sparse
 from eigenlens import KernelPCA, VectorQuantizer
 from eigenlens.data.tables import table_of
 from eigenlens.estimators import vector_quantizer
-from eigenlens.ops import pivoted
+from eigenlens.ops import pivoted, pivoted_blocks
 from eigenlens.ops.columns import ColumnMoments
 from eigenlens.ops.pivoted import places
 from eigenlens.ops.signs import deciding, signs_of
@@ -164,6 +164,19 @@ def test_passes_are_those_of_the_notes(monkeypatch):
     table = Counted(X)
     kernel_pca(gamma="scale").fit(table)
     assert table.passes == 3 + table.looks
+
+
+def test_rows_that_are_taken_for_a_draw_keep_within_their_bytes(monkeypatch):
+    """Three rows for each draw: the runs that a draw can fall on are that short."""
+    monkeypatch.setattr(pivoted_blocks, "TAKEN", 3 * pivoted.BLOCK * X[0].nbytes)
+    taken = []
+    take = Counted.take
+    monkeypatch.setattr(
+        Counted, "take", lambda table, rows: taken.append(len(rows)) or take(table, rows)
+    )
+    table = Counted(X)
+    assert_same_axes(kernel_pca().fit(table), kernel_pca().fit(X), table, X)
+    assert pivoted.BLOCK < max(taken) <= 3 * pivoted.BLOCK
 
 
 @pytest.mark.parametrize("preimage", ["learned", "fixed_point", "distance"])

@@ -23,7 +23,7 @@ from eigenlens.ops.monotone import Monotone, pooled, tied
 from eigenlens.ops.placing import own_stress, place, trilateration
 from eigenlens.ops.stress import NONE, Stress, distances_of_rows, pull_of_rows, sharing
 from eigenlens.solvers.classical import filled, from_distances, from_points
-from eigenlens.solvers.mds import _classical, landmarks, placed, solve
+from eigenlens.solvers.mds import MANY, _classical, choose_solver, landmarks, placed, solve
 from eigenlens.solvers.pair_sgd import SWEEPS, sweep, sweeps
 from eigenlens.solvers.smacof import descend
 
@@ -467,6 +467,13 @@ def test_sweeps_come_near_to_the_minimum_and_repeat():
     assert model.solver_ == "sgd"
     assert model.converged_
     assert len(model.objective_history_) > SWEEPS
+
+
+def test_sweeps_are_for_many_points_at_random_with_iterations_left_for_the_descent():
+    assert choose_solver(MANY, "random", 2 * SWEEPS) == "sgd"
+    assert choose_solver(MANY - 1, "random", 2 * SWEEPS) == "smacof"
+    assert choose_solver(MANY, "random", 2 * SWEEPS - 1) == "smacof"
+    assert choose_solver(MANY, "classical_mds", 2 * SWEEPS) == "smacof"
 
 
 def test_sweep_is_its_twin_and_moves_every_pair_once():

@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 
 from eigenlens.ops import centred, scatter
 from eigenlens.ops.graded import graded_pairs, is_graded
-from eigenlens.ops.lanczos import lanczos, leading, top_pairs, whole
+from eigenlens.ops.lanczos import _next_look, lanczos, leading, top_pairs, whole
 from eigenlens.ops.signs import fix_signs
 from eigenlens.testing.exact import exact_variances
 
@@ -65,6 +65,16 @@ def test_a_mean_that_no_sample_foresees_costs_no_digits():
     X[:: len(X) // scatter.SAMPLE] = 0
     _, S = scatter.scatter(X)
     exact = exact_scatter(X)[1]
+    assert np.abs(S - exact).max() <= 1e-13 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-12])
+def test_a_mean_hidden_behind_rows_of_no_weight_costs_no_digits(unit):
+    X, weight = unit * table(256 * 40, 3, mean=1e8), np.ones(256 * 40)
+    hidden = slice(None, None, len(X) // scatter.SAMPLE)
+    X[hidden] = weight[hidden] = 0
+    _, S = scatter.scatter(X, weight)
+    exact = exact_scatter(X[weight > 0])[1]
     assert np.abs(S - exact).max() <= 1e-13 * np.abs(exact).max()
 
 
@@ -209,6 +219,21 @@ def test_copies_that_a_narrow_block_cannot_see_are_found():
     np.testing.assert_allclose(pairs.values[:8], values[:8], rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("residual", "tol", "look"),
+    [
+        (0.1, 0.01, 50),  # as far again as from 1 to 0.1
+        (0.1, 1e-9, 60),  # not more than half as large again
+        (0.001, 1e-9, 50),  # a quarter, where the residual falls ever faster
+        (0.1, 0.09, 42),  # a block at least
+        (2.0, 1e-3, 60),  # it did not fall
+        (0.1, 0.0, 60),
+    ],
+)
+def test_the_basis_is_looked_at_where_it_should_be_enough(residual, tol, look):
+    assert _next_look((30, 1.0), (40, residual), tol, least=42) == look
+
+
 def test_a_budget_of_steps_is_kept():
     op = Operator(with_spectrum(SPECTRA["flat"])[0])
     pairs = lanczos(op, 5, rng=np.random.default_rng(0), tol=1e-12, block=15, max_steps=3)
@@ -237,11 +262,12 @@ def test_pairs_are_added_until_the_rule_is_content():
     assert not op.was_formed
 
 
-@pytest.mark.parametrize("k", [3, None])
+@pytest.mark.parametrize("k", [3, 300, None])
 def test_leading_equals_whole(k):
+    """Many pairs are found by LAPACK as all of them are."""
     M, _ = with_spectrum(SPECTRA["slow"])
     pairs = leading(M, k, rng=np.random.default_rng(0), tol=1e-10)
-    assert pairs.complete == (k is None)
+    assert pairs.complete == (k != 3)
     np.testing.assert_allclose(pairs.values[:3], whole(M).values[:3], rtol=1e-12)
 
 

@@ -10,7 +10,7 @@ from eigenlens.select import kernel_width
 from eigenlens.solvers import preimage
 from eigenlens.solvers.preimage import fixed_point
 from eigenlens.solvers.preimage_distance import from_distances
-from eigenlens.solvers.preimage_learned import learn
+from eigenlens.solvers.preimage_learned import ALPHAS, learn
 
 SMOOTH = {
     "rbf": Rbf(0.4),
@@ -141,20 +141,28 @@ def test_learning_chooses_little_ridge_for_smooth_maps_and_much_for_noise():
     assert noisy.alpha > found.alpha
 
 
+def error_of_rows_left_out(K, X, alpha):
+    """Fit all rows but one, with a ridge, for each in turn."""
+    n, errors = len(X), []
+    for i in range(n):
+        rest = np.arange(n) != i
+        A = np.block([[K[np.ix_(rest, rest)] + alpha * np.eye(n - 1), np.ones((n - 1, 1))],
+                      [np.ones((1, n - 1)), np.zeros((1, 1))]])  # fmt: skip
+        solution = np.linalg.solve(A, np.vstack([X[rest], np.zeros((1, X.shape[1]))]))
+        errors.append(X[i] - K[i, rest] @ solution[:-1] - solution[-1])
+    return np.sqrt(np.mean(np.square(errors)))
+
+
 def test_the_error_of_rows_left_out_is_that_of_fitting_without_them():
-    """The formula of leaving one out, against doing it."""
+    """The formula of leaving one out, against doing it; and no other ridge does better."""
     rng = np.random.default_rng(0)
     T, X = rng.uniform(-1, 1, (40, 2)), rng.standard_normal((40, 3))
     found = learn(T, X, rng=rng)
     K = pairwise.rbf_kernel(T, gamma=found.gamma)
-    errors = []
-    for i in range(40):
-        rest = np.arange(40) != i
-        A = np.block([[K[np.ix_(rest, rest)] + found.alpha * np.eye(39), np.ones((39, 1))],
-                      [np.ones((1, 39)), np.zeros((1, 1))]])  # fmt: skip
-        solution = np.linalg.solve(A, np.vstack([X[rest], np.zeros((1, 3))]))
-        errors.append(X[i] - K[i, rest] @ solution[:-1] - solution[-1])
-    assert found.error == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-3)
+    assert found.error == pytest.approx(error_of_rows_left_out(K, X, found.alpha), rel=1e-3)
+    largest = np.linalg.eigvalsh(K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean())[-1]
+    others = [error_of_rows_left_out(K, X, alpha) for alpha in ALPHAS * largest]
+    assert found.error == pytest.approx(min(others), rel=1e-3)
 
 
 def test_a_width_without_labels():

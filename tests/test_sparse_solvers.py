@@ -1,7 +1,7 @@
 """The three solvers of sparse PCA: published numbers, enumeration, conditions of optimality."""
 
 import csv
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -163,6 +163,23 @@ def test_spca_meets_the_kkt_conditions(shape):
     assert found.objective_history[-1] == pytest.approx(value, rel=1e-9)
 
 
+def test_spca_s_certificate_is_the_largest_violation():
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        A, alpha, ridge = draw.standard_normal((12, 5)), np.array([4.0, 2.0]), 0.5
+        B = draw.standard_normal((2, 5)) * (draw.random((2, 5)) < 0.6)
+        W = np.linalg.qr(draw.standard_normal((5, 2)))[0]
+        slopes = 2 * (A.T @ A @ (W - B.T)).T - 2 * ridge * B
+        violations = [
+            abs(slope - a * np.sign(b)) if b else max(abs(slope) - a, 0.0)
+            for a, row, own in zip(alpha, B, slopes, strict=True)
+            for b, slope in zip(row, own, strict=True)
+        ]
+        size = 2 * np.linalg.norm(A, 2) ** 2
+        found = spca._Problem(A, alpha, ridge).residual(B, W)
+        assert found == pytest.approx(max(violations) / size)
+
+
 def lengths_back(S, components, alpha, ridge):
     """Return the B of which `components` are the normalised rows, by a fixed point in the lengths.
 
@@ -220,6 +237,25 @@ def test_l0_swaps_lead_up_from_a_bad_start():
         top = sparse_l0._Climb(100, lambda value: False).to_the_top(A, np.arange(4))
         hits += np.isclose(top.value, enumerated(A, 4))
     assert hits >= 12
+
+
+def test_l0_tries_the_swap_that_is_sure_of_most(monkeypatch):
+    """Of e_j and of what v has left without i, for all pairs one by one."""
+    monkeypatch.setattr(sparse_l0, "TRIED", 1)
+    for seed in range(5):
+        A = np.random.default_rng(seed).standard_normal((9, 7)) * np.linspace(2, 0.5, 7)
+        best = sparse_l0._Best.on(A, np.array([1, 4, 6]))
+        sure = {}
+        for out, into in product(range(3), [0, 2, 3, 5]):
+            pair = np.zeros((7, 2))
+            pair[best.support, 0], pair[into, 1] = best.vector, 1.0
+            pair[best.support[out], 0] = 0.0
+            pair /= np.linalg.norm(pair, axis=0)
+            swapped = best.support.copy()
+            swapped[out] = into
+            sure[tuple(swapped)] = np.linalg.norm(A @ pair, 2)
+        (found,) = sparse_l0._promising(A, best)
+        assert tuple(found) == max(sure, key=sure.get)
 
 
 def test_l0_bound_holds_where_it_is_not_closed(monkeypatch):

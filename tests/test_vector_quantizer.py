@@ -7,6 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from eigenlens import PCA, VectorQuantizer
+from eigenlens.data.blocks import ArrayBlocks
+from eigenlens.solvers import lloyd
 from eigenlens.testing import CHECKS, WIDE, parametrize
 
 SIZES = (40, 30, 20, 10)
@@ -136,6 +138,16 @@ def test_sparse_is_dense():
     assert model.score(sparse.csc_array(X[:7])) == pytest.approx(dense.score(X[:7]))
 
 
+def test_a_sparse_table_in_order_is_not_copied():
+    X = sparse.random_array((30, 8), density=0.3, rng=0, format="csr")
+    rows = lloyd.csr(X)
+    for name in ("data", "indices", "indptr"):
+        assert np.shares_memory(getattr(rows, name), getattr(X, name))
+    twice = sparse.csr_array((np.ones(3), [2, 0, 2], [0, 3]), shape=(1, 4))
+    np.testing.assert_array_equal(lloyd.csr(twice).data, [1, 2])
+    np.testing.assert_array_equal(twice.data, [1, 1, 1])  # which is left as it was
+
+
 def test_far_from_zero():
     X = blurred()
     near = VectorQuantizer(6, random_state=0).fit(X)
@@ -229,6 +241,72 @@ def test_start_that_is_given():
     np.testing.assert_array_equal(model.labels_, labels)
     model = VectorQuantizer(4, init=centres, solver="minibatch").fit(X)
     np.testing.assert_array_equal(model.labels_, labels)
+
+
+# ------------------------------------------------------------------------------ rows in blocks
+
+
+def descend(X, centres, **how):
+    """Go down in passes over a table, as the solver does that for rows in blocks."""
+    mean = X.mean(axis=0)
+    spread = np.linalg.norm(X - mean)
+    return lloyd.descend(ArrayBlocks(X), centres - mean, mean=mean, spread=spread, **how), mean
+
+
+def steps_of_lloyd(X, centres, n):
+    """Give the centres before each step, the square there, and how far the means are."""
+    found = []
+    for _ in range(n):
+        squares = squared_distances(X, centres)
+        labels = squares.argmin(axis=1)
+        means = np.array([X[labels == j].mean(axis=0) for j in range(len(centres))])
+        away = np.linalg.norm((means - centres)[labels])
+        found.append((centres, squares.min(axis=1).sum(), away))
+        centres = means
+    return found
+
+
+@pytest.mark.parametrize(("stride", "looks"), [(1, [1, 2, 3, 4, 5, 6, 7]), (3, [3, 6, 7])])
+def test_passes_take_the_steps_of_lloyd(stride, looks):
+    X = blurred()
+    found, mean = descend(X, X[:5], tol=0.0, most=7, stride=stride)
+    expected = steps_of_lloyd(X, X[:5], 8)
+    assert found.n_steps == 7
+    np.testing.assert_allclose(found.history, [expected[look - 1][1] for look in looks])
+    np.testing.assert_allclose(found.cells.centres + mean, expected[6][0])
+    np.testing.assert_allclose(found.cells.means + mean, expected[7][0])
+    assert found.cells.square == found.history[-1]
+
+
+def test_passes_end_where_the_means_are_near_or_the_centres_stay():
+    X = blurred()
+    spread = np.linalg.norm(X - X.mean(axis=0))
+    ended, _ = descend(X, X[:5], tol=0.0, most=1000)
+    assert ended.cells.residual < 1e-12 * spread
+    steps = steps_of_lloyd(X, X[:5], ended.n_steps)
+    near, _ = descend(X, X[:5], tol=0.01, most=1000)
+    enough = next(i for i, (_, _, away) in enumerate(steps) if away <= 0.01 * spread)
+    assert near.n_steps == 1 + enough
+    assert near.cells.residual == pytest.approx(steps[enough][2])
+    seen = []
+    descend(X, X[:5], tol=0.0, most=1000, monitor=lambda square: seen.append(square) or True)
+    assert seen == pytest.approx([steps[0][1]])
+
+
+def test_a_cell_without_rows_takes_the_row_that_is_farthest_from_its_centre():
+    X = np.array([[0.0], [1.0], [10.0]])
+    found, mean = descend(X, np.array([[0.4], [100.0]]), tol=0.0, most=10)
+    np.testing.assert_allclose(found.cells.centres + mean, [[0.5], [10.0]])
+    np.testing.assert_allclose(found.cells.mass, [2, 1])
+    np.testing.assert_allclose(found.history, [0.4**2 + 0.6**2 + 9.6**2, 0.5])
+
+
+def test_rows_that_are_all_at_their_centres_are_left_there():
+    """A third of 1 is not where the mean of some thirds is; that is no distance."""
+    X = np.repeat([[1 / 3], [0.7]], [50, 30], axis=0)
+    found, mean = descend(X, np.array([[1 / 3], [0.7], [9.0]]), tol=0.0, most=10)
+    np.testing.assert_allclose(found.cells.centres + mean, [[1 / 3], [0.7], [1 / 3]])
+    assert found.cells.square < 1e-28
 
 
 # ------------------------------------------------------------------------------ what it refuses

@@ -241,7 +241,7 @@ def _next_look(last: tuple[int, float], now: tuple[int, float], tol: float, leas
     A look costs an eigenproblem of the size of the basis, so every step would be too often.
     """
     size, residual = now
-    rate = np.log(last[1] / residual) / (size - last[0]) if residual > 0 else np.inf
+    rate = np.log(last[1] / residual) / (size - last[0])
     most = size + (GROWTH - 1) * size / (2 if residual < 1e-2 else 1)
     guess = size + np.log(residual / tol) / rate if rate > 0 and tol > 0 else most
     return max(least, int(min(guess, most)))
