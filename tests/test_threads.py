@@ -6,20 +6,43 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
 import pytest
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigenlens import PCA
+from eigenlens._register import classes
+from eigenlens.estimators._openmp import by_openmp
 from eigenlens.ops import threads
 from eigenlens.ops.jit import compiled
+from eigenlens.testing.tables import assert_same_fit, changed, state
+from tools.settings import SETTINGS
+
+# so many fits with each number of threads
+RUNS = 5 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1
+ONE_OF_EACH = [next(s for s in SETTINGS if s.name == name) for name in classes()]
+OPENMP = [
+    s for s in SETTINGS if {"kmeans", "minibatch", "brute", "opentsne-bh"} & {*s.params.values()}
+]
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+def threads_of(api):
+    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == api]
 
 
 def blas_threads():
-    return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+    return threads_of("blas")
+
+
+def openmp_threads():
+    return threads_of("openmp")
 
 
 @pytest.fixture(autouse=True)
@@ -38,10 +61,11 @@ def variances(X):
     return PCA(3, svd_solver="covariance_eigh").fit(X).explained_variance_
 
 
-def in_fresh_python(code):
+def in_fresh_python(code, **variables):
     """Run `code` in an interpreter of its own, where a deadlock cannot take this one along."""
     code = textwrap.dedent(code)
     env = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    env |= variables
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code],
         capture_output=True,
@@ -135,7 +159,7 @@ def test_joblib(X, backend):
         np.testing.assert_allclose(f, variances(X), rtol=1e-12)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@needs_fork
 def test_a_fork_after_a_fit_can_fit():
     out = in_fresh_python("""
         import os, sys
@@ -158,7 +182,7 @@ def test_a_fork_after_a_fit_can_fit():
     assert "child fitted" in out
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@needs_fork
 def test_a_fork_in_the_middle_of_a_fit_gets_blas_back():
     out = in_fresh_python("""
         import os
@@ -281,3 +305,157 @@ def test_work_in_parallel_between_results_of_ahead():
     for value in threads.ahead(lambda i: i, range(200)):
         total += sum(threads.run(lambda j, value=value: value * j, 4))
     assert total == 6 * sum(range(200))
+
+
+# ----------------------------------------------------------------------------- every class
+
+
+@pytest.fixture
+def four_cores(monkeypatch):
+    """Let the pool have four threads, whatever the machine; give how often it was entered."""
+    entered = []
+    in_pool = threads._in_pool
+
+    def counted(task, count, workers):
+        entered.append(workers)
+        return in_pool(task, count, workers)
+
+    monkeypatch.setattr(threads, "_cores", lambda: 4)
+    monkeypatch.setattr(threads._hold, "pool", None)
+    monkeypatch.setattr(threads, "_in_pool", counted)
+    yield entered
+    if threads._hold.pool is not None:
+        threads._hold.pool.shutdown()
+
+
+@pytest.fixture
+def may_stop_early():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def test_settings_are_of_every_class():
+    assert {setting.name for setting in SETTINGS} == set(classes())
+
+
+@pytest.mark.usefixtures("may_stop_early")
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_one_two_or_four_threads_give_the_same(setting, four_cores):
+    """Stopped before they have converged, iterations are at the same place too. None is excused."""
+    X, first = setting.table(), None
+    for count in (1, 2, 4):
+        del four_cores[:]
+        with threadpool_limits(count):
+            models = [setting.estimator().fit(X) for _ in range(RUNS)]
+        if setting.shared:
+            assert bool(four_cores) == (count > 1)
+        first = first or models[0]
+        for model in models:
+            assert not changed(state(models[0]), state(model))
+            assert_same_fit(first, model, 1e-10, f"{count} threads against one")
+
+
+def fitted_at(i):
+    setting = ONE_OF_EACH[i]
+    return setting.estimator().fit(setting.table())
+
+
+@pytest.mark.usefixtures("may_stop_early")
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_fits_side_by_side(backend):
+    """Those of all classes at once find what each finds alone."""
+    alone = [fitted_at(i) for i in range(len(ONE_OF_EACH))]
+    before = joblib.hash(np.random.get_state())  # noqa: NPY002
+    jobs = (joblib.delayed(fitted_at)(i) for i in range(len(ONE_OF_EACH)))
+    together = joblib.Parallel(n_jobs=2, backend=backend)(jobs)
+    assert joblib.hash(np.random.get_state()) == before  # noqa: NPY002
+    for one, other in zip(alone, together, strict=True):
+        assert_same_fit(one, other, 1e-10, f"{type(one).__name__} beside others")
+
+
+@needs_fork
+def test_a_fork_after_fits_of_all_classes_can_fit():
+    """Also where OpenMP was entered before, by whom it may be: a child would wait for its threads.
+
+    The children come from the one process, one after the other, so that each fits after all that
+    was fitted before it.
+    """
+    places = sorted({SETTINGS.index(setting) for setting in ONE_OF_EACH + OPENMP})
+    out = in_fresh_python(
+        f"""
+        import os, signal, warnings
+        from sklearn.cluster import KMeans
+        from eigenlens.testing.tables import changed, state
+        from tools.settings import SETTINGS
+
+        warnings.simplefilter("ignore")
+        KMeans(4, random_state=0, n_init=1).fit(SETTINGS[0].table())
+        for place in {places}:
+            setting = SETTINGS[place]
+            X = setting.table()
+            here = state(setting.estimator().fit(X))
+            if (child := os.fork()) == 0:
+                signal.alarm(30)
+                os._exit(3 if changed(here, state(setting.estimator().fit(X))) else 0)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            assert code == 0, f"{{setting}} in a child ended with {{code}}"
+        print("children fitted")
+        """,
+        OMP_NUM_THREADS="2",
+        OPENBLAS_NUM_THREADS="2",
+        PYTHONPATH=os.pathsep.join(sys.path),
+    )
+    assert "children fitted" in out
+
+
+def test_openmp_has_the_threads_that_the_caller_has():
+    for count in (1, 3):
+        with threadpool_limits(count, user_api="openmp"):
+            assert threads.apart(openmp_threads) == openmp_threads() != []
+            assert set(openmp_threads()) == {count}
+
+
+def test_apart_hands_errors_on():
+    def fail():
+        raise ArithmeticError("apart")
+
+    with pytest.raises(ArithmeticError, match="apart"):
+        threads.apart(fail)
+
+
+def test_configuration_of_scikit_learn_is_taken_along():
+    seen = []
+    with sklearn.config_context(working_memory=7):
+        by_openmp(lambda: seen.append(sklearn.get_config()["working_memory"]))
+    assert seen == [7]
+
+
+def test_limits_set_apart_do_not_outlive_a_hold():
+    """Who limits BLAS while another holds it would give back one thread when the hold is over."""
+    out = in_fresh_python(
+        """
+        import threading
+        from threadpoolctl import threadpool_info, threadpool_limits
+        from eigenlens.ops import threads
+
+        blas = lambda: [(lib["user_api"], lib["num_threads"]) for lib in threadpool_info()]
+        before = blas()
+        entered, leave = threading.Event(), threading.Event()
+
+        def limited():
+            with threadpool_limits(1, user_api="blas"):
+                entered.set()
+                leave.wait(10)
+
+        with threads.serial_blas():
+            other = threading.Thread(target=threads.apart, args=(limited,))
+            other.start()
+            entered.wait(10)
+        leave.set()
+        other.join()
+        print(blas() == before)
+        """,
+        OPENBLAS_NUM_THREADS="2",
+    )
+    assert out.split() == ["True"]

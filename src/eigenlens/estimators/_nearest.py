@@ -13,6 +13,7 @@ from ..ops import threads
 from ..ops.distances import Dense, Sparse
 from ..ops.neighbours import Neighbours
 from ..ops.units import in_units, powers_of_two, unit_of
+from ._openmp import by_openmp
 
 __all__ = ["near_each_other", "near_new", "tidy"]
 
@@ -45,7 +46,7 @@ def near_each_other(
         # products lose the digits of short distances
         return nearest, space.pairs(np.repeat(rows, k), nearest.ravel()).reshape(nearest.shape)
     search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=params).fit(X)
-    distances, nearest = search.kneighbors()
+    distances, nearest = by_openmp(search.kneighbors)
     return nearest.astype(np.int64), _squared(distances)
 
 
@@ -64,7 +65,7 @@ def near_new(
     if exact and (unit := unit_of(X)) != 1:
         new, X = new / unit, X / unit
     search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=params).fit(X)
-    distances, nearest = search.kneighbors(new)
+    distances, nearest = by_openmp(search.kneighbors, new)
     squares = _squares(new, X, nearest) if exact else _squared(distances)
     order = np.lexsort((nearest, squares), axis=1)
     return tuple(np.take_along_axis(part, order, axis=1) for part in (nearest, squares))  # type: ignore[return-value]

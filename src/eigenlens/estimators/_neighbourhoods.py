@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from ..ops.distances import Dense, Sparse
+from ._openmp import by_openmp
 
 __all__ = ["Nearby", "nearby"]
 
@@ -33,11 +34,11 @@ def nearby(finder: NearestNeighbors, X: Any, new: Any = None) -> Nearby:
     X, new : array or sparse matrix
     """
     if finder.n_neighbors is not None:
-        lengths, near = finder.kneighbors(new)
+        lengths, near = by_openmp(finder.kneighbors, new)
         n, k = near.shape
         starts, near, lengths = np.arange(0, n * k + 1, k), near.ravel(), lengths.ravel()
     else:
-        parts, ends = finder.radius_neighbors(new)
+        parts, ends = by_openmp(finder.radius_neighbors, new)
         starts = np.concatenate([[0], np.cumsum([len(end) for end in ends])])
         near, lengths = np.concatenate(ends).astype(np.int64), np.concatenate(parts)
     if _is_euclidean(finder):

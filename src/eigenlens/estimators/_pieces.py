@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from ..ops import threads
 from ..ops.graph import Graph
+from ._openmp import by_openmp
 
 __all__ = ["Bridges", "bridges", "fewest_neighbours", "in_brief", "smallest_radius"]
 
@@ -44,7 +45,7 @@ def fewest_neighbours(finder: NearestNeighbors, n: int, k: int) -> int | None:
         high = min(2 * low, n - 1)
         if high * n > TRIED:
             return None
-        near = finder.kneighbors(n_neighbors=high, return_distance=False)
+        near = by_openmp(finder.kneighbors, n_neighbors=high, return_distance=False)
         if _in_one_piece(near):
             while high - low > 1:
                 middle = (low + high) // 2
@@ -89,7 +90,7 @@ def _between(X: Any, finder: NearestNeighbors, rows: NDArray, columns: NDArray) 
         return np.asarray(X[np.ix_(rows, columns)])
     given = finder.effective_metric_params_
     return np.asarray(
-        pairwise_distances(X[rows], X[columns], metric=finder.effective_metric_, **given)
+        by_openmp(pairwise_distances, X[rows], X[columns], metric=finder.effective_metric_, **given)
     )
 
 

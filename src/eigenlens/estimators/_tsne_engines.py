@@ -11,6 +11,7 @@ from .._compat import optional
 from ..ops import threads
 from ..solvers.embedding import EARLY, EVERY, AllPairs, Embedding, Forces, Schedule, Tree
 from ..solvers.solution import Monitor
+from ._openmp import by_openmp
 
 __all__ = ["ENGINES", "choose_engine", "forces_of", "intelex"]
 
@@ -69,7 +70,8 @@ class _OpenTSNE:
         """Return the gradient, and the divergence if it is wanted."""
         if self._exaggerated[0] != exaggeration:
             self._exaggerated = exaggeration, self.P * exaggeration
-        value, gradient = self.function(
+        value, gradient = by_openmp(
+            self.function,
             Y / self.size,
             self._exaggerated[1],
             dof=self.alpha,

@@ -43,6 +43,7 @@ from ..solvers.kernel import NEGATIVE, Axes, Expansion, choose_solver
 from ..solvers.preimage_distance import from_distances
 from ..solvers.preimage_learned import Learned, learn, rows_to_learn_from
 from ..solvers.solution import Monitor
+from ._openmp import by_openmp
 
 __all__ = ["KernelPCA"]
 
@@ -529,7 +530,8 @@ class KernelPCA(Estimator):
             params = self.kernel_params or {}
         else:
             params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        return Function(partial(pairwise_kernels, metric=name, filter_params=True, **params))
+        call = partial(by_openmp, pairwise_kernels, metric=name, filter_params=True, **params)
+        return Function(call)
 
     @property
     def _definite(self) -> bool:

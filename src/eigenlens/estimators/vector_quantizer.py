@@ -24,6 +24,7 @@ from ..ops.columns import ColumnMoments
 from ..ops.finite import require_finite
 from ..solvers.lloyd import Cells, csr, descend, means_of, nearest, squares
 from ..solvers.solution import Certificate, Monitor, Solution, ignore
+from ._openmp import by_openmp
 
 __all__ = ["VectorQuantizer", "choose_solver"]
 
@@ -535,8 +536,9 @@ class _Search:
         """Fit a model of scikit-learn's; return its cells, and note how it went."""
         model.set_params(random_state=self.state)
         with warnings.catch_warnings():  # that there are fewer rows that differ does no harm
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(self.rows, sample_weight=self.weight)
+            # by its words: filters are those of all threads, and fits at once may leave this one
+            warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
+            by_openmp(model.fit, self.rows, sample_weight=self.weight)
         self.n_iter += int(model.n_iter_)
         # Means are summed again, because those of scikit-learn depend on the number of threads in
         # their last digits.

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from .._text import count
+from ..estimators._openmp import by_openmp
 from ..ops import threads
 from ..ops.distances import ROWS, Dense
 from ..ops.proximity import sum_by_group
@@ -166,7 +167,7 @@ def knn_accuracy(
             "points that vote."
         )
     vote = KNeighborsClassifier(n_neighbors).fit(table[voters], codes[voters])
-    return float(np.mean(vote.predict(asked) == truth))
+    return float(np.mean(by_openmp(vote.predict, asked) == truth))
 
 
 def _mask(held_out: ArrayLike, n: int) -> NDArray:

@@ -5,6 +5,7 @@ Python threads enter it; BLAS's own workers spin after each call and starve what
 them. So a block of work here is a serial loop that releases the GIL (numpy, or a loop from
 :mod:`.jit`), and BLAS is held at one thread while blocks run. The hold is counted: nested and
 concurrent users share it, and the last one out gives BLAS back the number of threads it had.
+Loops of other packages that have OpenMP's threads are called by `apart`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = [
     "Scratch",
     "ahead",
+    "apart",
     "blas_for",
     "looking_ahead",
     "n_threads",
@@ -71,8 +73,8 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def _blas() -> list[Any]:
-    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+def _libraries(api: str) -> list[Any]:
+    return list(ThreadpoolController().select(user_api=api).lib_controllers)
 
 
 @cache
@@ -81,7 +83,7 @@ def _cores() -> int:
 
 
 def _blas_threads() -> list[int]:
-    return [int(lib.num_threads) for lib in _blas()]
+    return [int(lib.num_threads) for lib in _libraries("blas")]
 
 
 def _set_blas_threads(counts: list[int]) -> None:
@@ -90,7 +92,7 @@ def _set_blas_threads(counts: list[int]) -> None:
     Since 3.8 threadpoolctl lets one thread control OpenBLAS and ignores all others. A hold that one
     thread begins and another ends would then never end, so this goes past that guard.
     """
-    for lib, count in zip(_blas(), counts, strict=True):
+    for lib, count in zip(_libraries("blas"), counts, strict=True):
         getattr(lib, "_real_set_num_threads", lib.set_num_threads)(count)
 
 
@@ -214,6 +216,25 @@ def looking_ahead(items: Iterable[T]) -> Iterator[T]:
             wait([fetched])
 
 
+def apart(function: Callable[[], T]) -> T:
+    """Return what `function` returns, called in a thread that is made for it: for OpenMP.
+
+    GNU's OpenMP keeps the threads that it has started for the next call from the same thread. A
+    child that is forked there waits for them for ever, who are not in it. A new thread has none,
+    and what it started ends with it. It has the caller's number of threads of OpenMP, and BLAS is
+    held, so that what the function itself does to BLAS's threads is undone while they are held.
+    """
+    allowed = [(lib, int(lib.num_threads)) for lib in _libraries("openmp")]
+
+    def called() -> T:
+        for lib, count in allowed:
+            lib.set_num_threads(count)  # of this thread alone
+        return function()
+
+    with serial_blas(), ThreadPoolExecutor(1, thread_name_prefix="eigenlens-openmp") as thread:
+        return thread.submit(copy_context().run, called).result()
+
+
 def _pool() -> ThreadPoolExecutor:
     with _hold.lock:
         if _hold.pool is None:
@@ -236,7 +257,9 @@ def _in_pool(task: Callable[[int], T], count: int, workers: int) -> list[T]:
 
     def hired() -> None:
         if not getattr(_worker, "busy", False):
-            _set_blas_threads([1] * len(_blas()))  # some BLAS libraries count for each thread
+            _set_blas_threads(
+                [1] * len(_libraries("blas"))
+            )  # some BLAS libraries count for each thread
             _worker.busy = True
         work()
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from threadpoolctl import threadpool_info
 
 from .register import Shape, layer1, require
 from .tables import (
@@ -165,6 +167,24 @@ def check_same_seed_same_bits(estimator: Any, shape: Shape) -> None:
     names = changed(state(one), state(two))
     require(not names, f"two fits with one seed differ in {', '.join(names)}")
     require(np.array_equal(one.transform(X), two.transform(X)), "scores differ in their bits")
+
+
+@layer1
+def check_fits_at_once(estimator: Any, shape: Shape) -> None:
+    """Fits in several threads at the same time find what each finds alone, and leave no trace."""
+    tables = [easy(estimator, shape, seed) for seed in (0, 1)]
+    alone = [state(ready(estimator).fit(X)) for X in tables]
+    before = _global_states(), _limits()
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda X: state(ready(estimator).fit(X)), 2 * tables))
+    for one, other in zip(2 * alone, together, strict=True):
+        names = changed(one, other)
+        require(not names, f"beside other fits, these differ: {', '.join(names)}")
+    require((_global_states(), _limits()) == before, "random states or limits of threads changed")
+
+
+def _limits() -> dict[str, int]:
+    return {library["filepath"]: library["num_threads"] for library in threadpool_info()}
 
 
 @layer1

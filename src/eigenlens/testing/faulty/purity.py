@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -72,6 +73,18 @@ class IgnoresSeed(PCA):
     def _store(self, solution: Any, X: Any) -> None:
         super()._store(solution, X)
         self.components_ *= 1 + 1e-13 * np.random.default_rng().random()
+
+
+@faulty("fits_at_once")
+class SharesTable(PCA):
+    """Lays the table down in a place that all fits have in common."""
+
+    _table: Any = None
+
+    def _solve(self, X: Any, **tools: Any) -> Any:
+        type(self)._table = X
+        time.sleep(0.02)  # as long as a reader of files may take
+        return super()._solve(type(self)._table, **tools)
 
 
 @faulty("quiet_on_easy_data")
