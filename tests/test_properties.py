@@ -294,6 +294,9 @@ def _look_back(model, shape, scores):
         back = model.inverse_transform(scores)
     except NotFittedError:
         return  # it was not asked to learn the way back
+    except ValueError as error:
+        _refused(error)
+        return
     assert back.shape == shape, f"inverse_transform has shape {back.shape}"
     assert np.isfinite(back).all(), "inverse_transform is not finite"
 

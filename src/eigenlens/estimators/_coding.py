@@ -133,7 +133,11 @@ class SparseCoding(Estimator):
         if self.split_sign:
             positive, negative = np.hsplit(code, 2)
             code = positive - negative
-        return code @ self.components_
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows: NDArray = code @ self.components_
+        if not np.isfinite(rows).all():
+            self._refuse_large(rows.dtype)
+        return rows
 
     @property
     def _n_features_out(self) -> int:
