@@ -88,7 +88,7 @@ SETTINGS: list[Setting] = [
         n_components=3,
     ),
     *_settings("IncrementalPCA", TALL, {}, n_components=3),
-    *_settings("IncrementalPCA", (1000, 40), {"max_memory": 6000}, shared=False, n_components=3),
+    *_settings("IncrementalPCA", (1000, 40), {"max_memory": 1000}, shared=False, n_components=3),
     *_settings(
         "SparsePCA",
         TALL,

@@ -8,7 +8,7 @@ mean is ever subtracted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class ColumnMoments:
         ``sum w (x - mean)^2``.
     itemsize : int
         Of the least precise kind of data seen.
+    rest : ndarray of shape (d,), or 0
+        What rounding took off the squares.
     """
 
     count: int
@@ -59,6 +61,7 @@ class ColumnMoments:
     tail: NDArray
     squares: NDArray
     itemsize: int
+    rest: Any = 0.0
 
     @property
     def dtype(self) -> np.dtype:
@@ -91,7 +94,8 @@ class ColumnMoments:
         share = np.divide(other.mass, mass, out=np.zeros_like(mass), where=mass > 0)
         first = self.mass == 0
         mean, tail = in_two_parts(self.mean, self.tail + step * share)
-        self.squares = self.squares + other.squares + self.mass * share * step**2
+        more = other.squares + self.mass * share * step**2 + self.rest
+        self.squares, self.rest = in_two_parts(self.squares, more)
         self.mean, self.tail = np.where(first, other.mean, mean), np.where(first, other.tail, tail)
         self.count, self.total, self.mass = self.count + other.count, self.total + other.total, mass
         self.itemsize = min(self.itemsize, other.itemsize)

@@ -6,8 +6,9 @@ Two sets of rows with weights adding up to w and v, means a and b, scatters S an
     scatter   S + T + w v / (w + v) (b - a)(b - a)'
 
 (Chan, Golub, LeVeque 1979). No square of a mean is ever subtracted, and means are kept in two
-parts, so that b - a has its digits however far the data lie from zero. The order of the rows
-changes nothing but rounding.
+parts, so that b - a has its digits however far the data lie from zero. So are the sums: what
+rounding takes off one is added with the next batch, and the error of a sum is that of its terms,
+however many there are. The order of the rows changes nothing but rounding.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from scipy import sparse
 from .centred import Table, moments
 from .finite import require_finite
 from .passes import fold
-from .scatter import add_square, in_two_parts
+from .scatter import add_scatter, in_two_parts
 from .weights import mass_of, weighted_rows
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ __all__ = ["Centre", "Moments", "merged"]
 class Centre:
     """How many rows were seen, and where their mean lies: what moments of any kind share."""
 
+    _mass_tail = 0.0  # what rounding took off the mass
+
     def __init__(self, d: int) -> None:
         self.count = 0
         self.mass = 0.0
@@ -43,14 +46,15 @@ class Centre:
     def _join(self, other: Centre) -> tuple[NDArray, float]:
         """Count the rows of `other` too; return the step b - a and its factor w v / (w + v)."""
         step = (other.mean - self.mean) + (other._tail - self._tail)
-        mass = self.mass + other.mass
+        more = other.mass + (self._mass_tail + other._mass_tail)
+        mass, mass_tail = in_two_parts(self.mass, more)
         share = other.mass / mass
         between = self.mass * share
         if self.count == 0:
             self.mean, self._tail = other.mean.copy(), other._tail.copy()
         else:
             self.mean, self._tail = in_two_parts(self.mean, self._tail + step * share)
-        self.count, self.mass = self.count + other.count, mass
+        self.count, self.mass, self._mass_tail = self.count + other.count, mass, mass_tail
         self.dtype = min(self.dtype, other.dtype, key=lambda dtype: dtype.itemsize)
         return step, between
 
@@ -58,8 +62,10 @@ class Centre:
 class Moments(Centre):
     """Count, mean and scatter of rows, kept up to date as they arrive.
 
-    All that covariance, correlation and PCA need to know of a tall table, in d x d numbers. Batches
-    may come in any size and order, and what was gathered apart can be merged.
+    All that covariance, correlation and PCA need to know of a tall table, in d x d numbers, twice
+    as many from the second batch on: sums keep what rounding takes off them, so that a thousand
+    million batches cost no more digits than one. Batches may come in any size and order, and what
+    was gathered apart can be merged.
 
     Attributes
     ----------
@@ -85,6 +91,8 @@ class Moments(Centre):
     >>> np.allclose(day.covariance(), np.cov(X.T))
     True
     """
+
+    _rest: NDArray | None = None  # what rounding took off the scatter, from a second batch on
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -158,11 +166,13 @@ class Moments(Centre):
             )
         if self.count == 0:
             self.mean = self._tail = np.zeros_like(other.mean)
-            self.scatter = np.zeros_like(other.scatter)
-        self.scatter += other.scatter
+            self._join(other)
+            self.scatter = other.scatter.copy()
+            return self
         step, between = self._join(other)
-        if between:
-            add_square(self.scatter, step, between)
+        if self._rest is None:
+            self._rest = np.zeros_like(self.scatter)
+        add_scatter(self.scatter, self._rest, other.scatter, step, between)
         return self
 
     @property

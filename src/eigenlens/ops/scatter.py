@@ -9,6 +9,7 @@ subtract.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from . import threads
 from .weights import mass_of, roots_of
 
 __all__ = [
+    "add_scatter",
     "add_square",
     "gram",
     "in_two_parts",
@@ -84,11 +86,12 @@ def _scatter_about(
     return *in_two_parts(shift.astype(np.float64), delta), S, delta * sums
 
 
-def in_two_parts(large: NDArray, small: NDArray) -> tuple[NDArray, NDArray]:
+def in_two_parts(large: Any, small: Any) -> tuple[Any, Any]:
     """Return ``large + small`` rounded, and what rounding took off it.
 
     A mean far above the deviations has few digits left for where it lies among the data; means of
-    parts of the data differ in those digits.
+    parts of the data differ in those digits. And a sum that is far above what is added to it loses
+    digits each time, unless they are added with the next (Kahan 1965).
     """
     rounded = large + small
     return rounded, small - (rounded - large)
@@ -227,6 +230,23 @@ def add_square(S: NDArray, v: NDArray, factor: float) -> None:
 
     def add(i: int) -> None:
         S[rows[i]] += np.multiply.outer(sign * v[rows[i]], v)
+
+    threads.run(add, len(rows))
+
+
+def add_scatter(S: NDArray, rest: NDArray, T: NDArray, v: NDArray, factor: float) -> None:
+    """Add ``T + factor v v'`` to `S`, in place, with `rest`, in which what rounding took off is.
+
+    The factor is not negative. Where S and T are symmetric, S and rest stay so to the bit.
+    """
+    rows = threads.spans(len(S), 256)
+    v = np.sqrt(factor) * v
+
+    def add(i: int) -> None:
+        more = np.multiply.outer(v[rows[i]], v)
+        more += T[rows[i]]
+        more += rest[rows[i]]
+        S[rows[i]], rest[rows[i]] = in_two_parts(S[rows[i]], more)
 
     threads.run(add, len(rows))
 

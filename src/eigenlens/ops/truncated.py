@@ -13,7 +13,7 @@ that makes it an answer with a proof.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class TruncatedMoments(Centre):
     lost : float
         Bound on the norm of the scatter less ``R'R``.
     """
+
+    _rest: Any = 0.0  # what rounding took off the squares
 
     def __init__(self, rank: int, d: int) -> None:
         super().__init__(d)
@@ -82,7 +84,8 @@ class TruncatedMoments(Centre):
     def merge(self, other: TruncatedMoments) -> Self:
         """Add the rows that `other` has seen; `other` stays as it is."""
         step, between = self._join(other)
-        self.squares = self.squares + other.squares + between * step**2
+        more = other.squares + between * step**2 + self._rest
+        self.squares, self._rest = in_two_parts(self.squares, more)
         self.lost += other.lost
         R = np.concatenate([self.factor, other.factor, np.sqrt(between) * step[None]])
         self.factor = self._cut(R) if len(R) > 2 * self.rank else R
