@@ -34,6 +34,7 @@ from .ops.moments import Moments as Moments
 from .persist import ModelFileError as ModelFileError
 from .persist import load as load
 from .persist import save as save
+from .persist.onnx import export_onnx as export_onnx
 from .report.report import Report as Report
 
 __version__: str

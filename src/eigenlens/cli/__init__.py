@@ -16,6 +16,7 @@ from ._run import run
 from .compare import compare
 from .demo import demo
 from .denoise import denoise
+from .export import export
 from .fit import fit
 from .inspect import inspect
 from .methods import methods
@@ -25,7 +26,9 @@ from .report import report
 from .separate import Separate
 from .transform import inverse, transform
 
-ORDER = "report fit transform inverse inspect rank compare denoise separate plot methods demo"
+ORDER = (
+    "report fit transform inverse inspect export rank compare denoise separate plot methods demo"
+)
 
 
 class Commands(TyperGroup):
@@ -49,7 +52,7 @@ app = typer.Typer(
 )
 app.command()(report)
 app.add_typer(fit, name="fit")
-for command in (transform, inverse, inspect, rank, compare):
+for command in (transform, inverse, inspect, export, rank, compare):
     app.command()(command)
 app.add_typer(denoise, name="denoise")
 app.command(name="separate", cls=Separate)(lambda: None)

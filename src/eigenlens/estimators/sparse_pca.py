@@ -639,12 +639,15 @@ class SparsePCA(Streaming):
         ndarray of shape (n_samples, n_components)
         """
         rows: NDArray = self._fitted(X)
+        return product(rows, self.mean_, self._weights())
+
+    def _weights(self) -> NDArray:
+        """Return what centred rows are multiplied by to give scores, a column a component."""
         V = self.components_.astype(np.float64)
         gram = V @ V.T
         gram.flat[:: len(gram) + 1] += self.ridge_alpha
         # pseudo-inverse: components may be zero or alike, and ridge_alpha may be 0
-        weights = V.T @ scipy.linalg.pinvh(gram)
-        return product(rows, self.mean_, weights.astype(self.components_.dtype))
+        return (V.T @ scipy.linalg.pinvh(gram)).astype(self.components_.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows of the original space that the components make of the scores `X`.
