@@ -7,9 +7,10 @@ by methods of which one kilobyte gives a gigabyte at once.
 from __future__ import annotations
 
 import copy
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-__all__ = ["require_honest", "unpacked"]
+__all__ = ["in_bounds", "require_honest", "unpacked"]
 
 PIECE = 1 << 20  # bytes that are unpacked at a time
 
@@ -44,3 +45,13 @@ def require_honest(archive: ZipFile) -> None:
                 size += len(part)
         if size != member.file_size:
             raise BadZipFile(f"{member.filename!r} has another size than the archive says")
+
+
+def in_bounds(matrix: Any) -> Any:
+    """Return a sparse matrix that was in an archive, if it does not point outside of itself.
+
+    scipy's products would follow it there, and end the process.
+    """
+    if hasattr(matrix, "check_format"):  # the other formats are checked when they are made
+        matrix.check_format(full_check=True)
+    return matrix
