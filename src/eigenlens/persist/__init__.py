@@ -12,11 +12,13 @@ import os
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from sklearn.base import BaseEstimator
 
+from .._text import clean
 from ..data.atomic import atomic, require_replaceable
 from .audit import (
     CACHE,
@@ -152,7 +154,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
         except Warning:
             raise  # turned into an error by the user
         except ModelFileError as error:
-            raise ModelFileError(f"{path} {error}") from error.__cause__
+            raise ModelFileError(f"{path} {clean(error)}") from error.__cause__
         except Exception as error:
             raise ModelFileError(
                 f"{path} is damaged or no model file. "
@@ -184,6 +186,8 @@ def _decode(file: BinaryIO, trusted: set[str]) -> Any:
             f"comes from, load it with trusted={unknown}."
         ) from None
     except (ImportError, AttributeError) as error:
+        if isinstance(error, AttributeError) and not isinstance(error.obj, ModuleType):
+            raise  # nothing is missing here, but in the file
         raise ModelFileError(
             f"needs something that is not here ({error}). Install what defines it, in the version "
             "that the file was made with."
