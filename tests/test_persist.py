@@ -6,15 +6,18 @@ import json
 import os
 import pickle
 import stat
+import struct
 import subprocess
 import sys
 import warnings
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 import skops.io
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -542,6 +545,232 @@ def test_few_lines_that_stand_for_a_tree_without_end(path):
         tree = row(tree | {"__id__": i}, mention)
     with pytest.raises(ModelFileError, match="one object in two versions"):
         load(planted(path, tree))
+
+
+SCALER = ("with_mean", "with_std", "copy")
+
+
+def test_table_of_ours_does_not_call_a_fit_that_loads_pickles(path, canary):
+    """numpy asks a table for an array, which calls a method by its name, which opens a cache."""
+    version = text(sklearn.__version__)
+    parameters = table(_sklearn_version=version, **{name: text(True) for name in SCALER})
+    step = node("ObjectNode", "sklearn.preprocessing._data.StandardScaler", content=parameters)
+    pipeline = node(
+        "ObjectNode",
+        "sklearn.pipeline.Pipeline",
+        content=table(
+            steps=node("ListNode", "builtins.list", content=[row(text("a"), step)]),
+            memory=text(str(canary)),
+            verbose=text(False),
+            transform_input=text(None),
+            _sklearn_version=version,
+        ),
+    )
+    fit = table(model=pipeline, name=text("fit"), args=row(), given=table(), none=text(None))
+    base = table(
+        array=node("NdArrayNode", "numpy.ndarray", type="numpy", file="rows.npy"),
+        names=row(text("x0")),
+        dtype=node("TypeNode", "numpy.float64"),
+        _rows=text(10),
+        _raw=text(None),
+        nbytes=text(80),
+    )
+    mapped = table(
+        function=node("ObjectNode", "eigenlens.data.rowwise.Rowwise", content=fit),
+        base=node("ObjectNode", "eigenlens.data.blocks.ArrayBlocks", content=base),
+        kept=row(),
+        nbytes=text(80),
+        names=row(text("x0")),
+    )
+    mapped = node("ObjectNode", "eigenlens.data.blocks.Mapped", content=mapped)
+    array = node(
+        "NdArrayNode",
+        "numpy.ndarray",
+        type="json",
+        content=[row(mapped)],
+        shape=row(text(1), text(1)),
+    )
+    rows = io.BytesIO()
+    np.save(rows, np.eye(3))
+    planted(path, array, **{"rows.npy": rows.getvalue()})
+    with pytest.raises(ModelFileError, match=r"holds .*eigenlens\.data\.blocks\.Mapped"):
+        load(path, trusted=["joblib.memory.Memory"])
+
+
+def test_folder_of_pickles_needs_trust(path, tmp_path):
+    """A fit of a pipeline with a cache loads what is in the folder that the file names."""
+    model = make_pipeline(StandardScaler(), PCA(n_components=2), memory=str(tmp_path / "cache"))
+    save(model, path)
+    with pytest.raises(ModelFileError, match=r"pickles.*trusted=\['joblib.memory.Memory'\]"):
+        load(path)
+    assert load(path, trusted="joblib.memory.Memory").memory == model.memory
+    named = json.dumps({"memory": "cache", "steps": []})
+    hidden = node("JsonNode", "builtins.str", content=named)
+    pipeline = node("ObjectNode", "sklearn.pipeline.Pipeline", content=hidden)
+    with pytest.raises(ModelFileError, match=r"state of 'sklearn.pipeline.Pipeline' by JsonNode"):
+        load(planted(path, pipeline))
+
+
+def numbers(place, **rest):
+    state = table(key=node("NdArrayNode", "numpy.ndarray", type="numpy", file="key.npy"), pos=place)
+    return {"bit_generator": text("MT19937"), "state": state, **rest}
+
+
+KEY = io.BytesIO()
+np.save(KEY, np.zeros(624, np.uint32))
+STRUCTURE = io.BytesIO()
+np.save(STRUCTURE, np.zeros((), [("key", np.uint32, 624), ("pos", np.int64)]))
+STATE = {"key": [0] * 624, "pos": 2**30}
+HIDDEN = {
+    "far beyond": table(**numbers(text(2**30), has_gauss=text(0), gauss=text(0.0))),
+    "before": table(**numbers(text(-5), has_gauss=text(0), gauss=text(0.0))),
+    "in text": table(
+        bit_generator=text("MT19937"), state=text(STATE), has_gauss=text(0), gauss=text(0.0)
+    ),
+    "in a structure": table(
+        bit_generator=text("MT19937"),
+        state=node("NdArrayNode", "numpy.ndarray", type="numpy", file="structure.npy"),
+        has_gauss=text(0),
+        gauss=text(0.0),
+    ),
+    "in an array": table(
+        **numbers(
+            node("NdArrayNode", "numpy.ndarray", type="numpy", file="far.npy"),
+            has_gauss=text(0),
+            gauss=text(0.0),
+        )
+    ),
+    "of old": row(
+        text("MT19937"),
+        node("NdArrayNode", "numpy.ndarray", type="numpy", file="key.npy"),
+        text(2**30),
+    ),
+}
+FAR = io.BytesIO()
+np.save(FAR, np.array(2**30))
+MEMBERS = {
+    "key.npy": KEY.getvalue(), "structure.npy": STRUCTURE.getvalue(), "far.npy": FAR.getvalue()
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", HIDDEN.values(), ids=HIDDEN)
+def test_random_numbers_from_beyond_their_state(state, path):
+    """numpy believes the place that it is told, and the first draw would end the process."""
+    draws = node("RandomStateNode", "numpy.random.mtrand.RandomState", content=state)
+    with pytest.raises(ModelFileError):
+        load(planted(path, draws, **MEMBERS))
+
+
+@pytest.mark.parametrize("kind", ["MT19937", "Philox", "SFC64"])
+def test_random_numbers_of_another_kind(kind, path):
+    seed = table(entropy=text(0), pool_size=text(10**9 if kind == "SFC64" else 4))
+    content = {"bit_generator": table(bit_generator=text(kind)), "seed_seq": seed}
+    draws = node("RandomGeneratorNode", "numpy.random._generator.Generator", content=content)
+    with pytest.raises(ModelFileError, match="random numbers"):
+        load(planted(path, draws))
+
+
+def test_object_that_is_one_thing_here_and_another_there(path):
+    """What is looked at and what is built must be the same: skops builds the first mention."""
+    place = text(2**30)
+    harmless = place | {"content": "0"}
+    good = table(**numbers(harmless, has_gauss=text(0), gauss=text(0.0)))
+    draws = node("RandomStateNode", "numpy.random.mtrand.RandomState", content=good)
+    both = node("ListNode", "builtins.list", content=[place, draws])
+    with pytest.raises(ModelFileError, match="one object in two versions"):
+        load(planted(path, both, **MEMBERS))
+
+
+@pytest.mark.parametrize("name", ["void", "bytes_"])
+def test_number_that_becomes_as_many_bytes(name, path):
+    length = io.BytesIO()
+    np.save(length, np.array(10**9))
+    many = node("NdArrayNode", f"numpy.{name}", type="numpy", file="length.npy")
+    with pytest.raises(ModelFileError, match=f"builds 'numpy.{name}' by NdArrayNode"):
+        load(planted(path, many, **{"length.npy": length.getvalue()}))
+
+
+def test_member_that_is_larger_than_it_says(path):
+    """zipfile would unpack all of it before it cut it off."""
+    array = node("NdArrayNode", "numpy.ndarray", type="numpy", file="zeros.npy")
+    planted(path, array, **{"zeros.npy": bytes(10**7)})
+    content = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):  # of the member, in the directory
+        here = content.index(b"zeros.npy", content.index(mark))
+        here = content.rindex(mark, 0, content.rindex(b"zeros.npy") if mark[2] == 1 else here)
+        sizes = struct.pack("<I", zlib.crc32(bytes(100))), struct.pack("<I", 100)
+        content[here + at : here + at + 4] = sizes[0]
+        content[here + at + 8 : here + at + 12] = sizes[1]
+    path.write_bytes(content)
+    assert zipfile.ZipFile(path).getinfo("zeros.npy").file_size == 100
+    assert zipfile.ZipFile(path).read("zeros.npy") == bytes(100)
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(path)
+
+
+def test_matrix_that_is_packed_to_burst(path):
+    """An archive within the archive, by a method that zipfile unpacks at once."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("data.npy", bytes(10**7))
+    matrix = node("SparseMatrixNode", "scipy.sparse._csr.csr_array", type="scipy", file="m.npz")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(planted(path, matrix, **{"m.npz": content.getvalue()}))
+
+
+def test_encrypted_member(path):
+    save(PCA(), path)
+    content = bytearray(path.read_bytes())
+    here = content.index(b"PK\x01\x02")
+    content[here + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match="compressed in a way"):
+        load(path)
+
+
+def test_several_members_of_one_name(path):
+    """The last counts, for the check and for what is built."""
+    save(PCA(n_components=2), path)
+    with zipfile.ZipFile(path) as good:
+        schema = json.loads(good.read("schema.json"))
+    schema["content"]["content"]["tol"] = function("os.system")
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr("schema.json", json.dumps(schema))
+    with pytest.raises(ModelFileError, match=r"os\.system"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "(" * 9000,
+        "-" * 9000 + "1",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (10**30,)}",
+        f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({10**30},)}}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
+        "__import__('os').system('touch canary')",
+        "x" * 10**6,
+    ],
+)
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_array_with_a_made_up_header(header, version, path, canary, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    length = struct.pack("<H" if version == 1 else "<I", min(len(header), 2**16 - 1))
+    content = b"\x93NUMPY" + bytes([version, 0]) + length + header.encode()
+    array = node("NdArrayNode", "numpy.ndarray", type="numpy", file="made.npy")
+    with pytest.raises(ModelFileError, match="damaged"):
+        load(planted(path, array, **{"made.npy": content}))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_pipe_is_not_waited_for(path):
+    os.mkfifo(path)
+    with pytest.raises(ModelFileError, match="a pipe or a device"):
+        load(path)
+    with pytest.raises(ModelFileError, match="a folder"):
+        load(path.parent)
 
 
 # ------------------------------------------------------------------------------ damaged files

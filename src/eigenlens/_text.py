@@ -31,14 +31,15 @@ def unique(names: Iterable[object]) -> list[str]:
     >>> unique(["a", "", "a", "a.1"])
     ['a', 'x1', 'a.1', 'a.1.1']
     """
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}  # with the number that was last put behind each
     for j, name in enumerate(names):
         base = clean(name) or f"x{j}"
-        text, again = base, 0
+        text, again = base, found.get(base, 0)
         while text in found:
             again += 1
             text = f"{base}.{again}"
-        found[text] = None
+        found[base] = again
+        found.setdefault(text, 0)
     return list(found)
 
 

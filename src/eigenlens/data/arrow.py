@@ -21,7 +21,7 @@ from .blocks import Blocks, explain_missing, rows_in_block
 from .errors import DataError
 from .room import Room
 
-__all__ = ["ArrowBlocks", "Source", "from_row", "kind_of", "numbers_of"]
+__all__ = ["ArrowBlocks", "Source", "from_row", "kind_of", "numbers_of", "texts_of"]
 
 FEW_VALUES = 50  # a text column with more distinct values names its rows rather than a class
 MOST_VALUES = 1000  # columns that one text column may become
@@ -232,7 +232,7 @@ class ArrowBlocks(Blocks):
         batches = [batch.column(name) for batch in self.source.batches([name], 0)]
         if kinds[name] == "number":
             return np.concatenate([numbers_of(part) for part in batches])
-        return np.concatenate([_texts(part).to_numpy(zero_copy_only=False) for part in batches])
+        return np.concatenate([texts_of(part) for part in batches])
 
 
 def from_row(batches: Iterable[pa.RecordBatch], start: int) -> Iterator[pa.RecordBatch]:
@@ -288,7 +288,8 @@ def _indicators(source: Source, column: str, *, required: bool) -> list[Pick]:
     """Return a column for each value of a text column, or none if it has too many."""
     values: set[str] = set()
     for batch in source.batches([column], 0):
-        values.update(_texts(batch.column(column)).drop_null().unique().to_pylist())
+        texts = _texts(batch.column(column))
+        values.update(texts.dictionary.take(texts.indices.unique().drop_null()).to_pylist())
         if len(values) > (MOST_VALUES if required else FEW_VALUES):
             if not required:
                 return []
@@ -299,14 +300,26 @@ def _indicators(source: Source, column: str, *, required: bool) -> list[Pick]:
     return [Pick(f"{column}={value}", column, value) for value in sorted(values)]
 
 
-def _texts(values: pa.Array) -> pa.Array:
-    return values.cast(pa.string())
+def _texts(values: pa.Array) -> pa.DictionaryArray:
+    """Return a column as texts, each once, and their numbers: one may be long, and repeat."""
+    if not isinstance(values, pa.DictionaryArray):
+        values = values.dictionary_encode()
+    texts = values.dictionary.cast(pa.string())
+    return pa.DictionaryArray.from_arrays(values.indices, texts)
+
+
+def texts_of(values: pa.Array) -> NDArray:
+    """Return an Arrow column as objects of text, None for holes; alike ones are one object."""
+    texts = _texts(values)
+    every = np.array([*texts.dictionary.to_pylist(), None], dtype=object)
+    return every[texts.indices.fill_null(len(every) - 1).to_numpy()]
 
 
 def numbers_of(values: pa.Array, equal_to: str | None = None) -> Any:
     """Return an Arrow column as numbers, NaN for holes; or 1 where it holds a text, else 0."""
     if equal_to is not None:
-        values = pc.equal(_texts(values), equal_to)
+        texts = _texts(values)
+        values = pc.equal(texts.dictionary, equal_to).take(texts.indices)
     if isinstance(values, pa.DictionaryArray):
         values = values.dictionary_decode()
     if not pa.types.is_floating(values.type):

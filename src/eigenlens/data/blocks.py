@@ -38,6 +38,8 @@ __all__ = [
 BLOCK_BYTES = 1 << 25  # of a block of rows: small beside any machine, large beside a call
 WHOLE_BYTES = 1 << 28  # tables up to this size are read whole where that is simpler
 MEMORY_SHARE = 0.5  # of the machine's memory that one table may take
+GROWTH = 1000  # times its files, that a table may take as a whole
+GROWN_BYTES = 1 << 30  # that any table may take
 
 
 @dataclass(slots=True)
@@ -320,17 +322,37 @@ class Blocks(ABC):
         -------
         {ndarray, csr_array} of shape (n_rows, n_columns)
         """
-        self._require_memory()
-        blocks = list(self)
+        most = self._most_bytes()
+        self._require_memory(self.nbytes, most)
+        blocks, nbytes = [], 0
+        for block in self:
+            blocks.append(block)
+            nbytes += block.data.nbytes
+            self._require_memory(nbytes, most)  # packed text does not say how much there is
         return stacked(blocks) if blocks else np.empty((0, len(self.names)))
 
-    def _require_memory(self) -> None:
+    def _most_bytes(self) -> float:
+        """Return how large a table may be that is read whole.
+
+        A file of a few kilobytes can hold a billion rows that are all the same. In blocks that is
+        a table like others; as one array it would fill the memory before anybody noticed.
+        """
+        there = [file.stat().st_size for file in self.files if file.is_file()]
+        return max(GROWN_BYTES, GROWTH * sum(there)) if there else math.inf
+
+    def _require_memory(self, nbytes: int, most: float) -> None:
+        if nbytes > most:
+            raise DataError(
+                f"{self.path} takes {nbytes / 1e9:.2g} GB or more as a whole, over {GROWTH} times "
+                "its size as a file. Take fewer columns, a sample of the rows, or a method that "
+                "reads in blocks, such as PCA with a number of components; or save it as NPY."
+            )
         if not hasattr(os, "sysconf"):  # Windows
             return
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if self.nbytes > MEMORY_SHARE * memory:
+        if nbytes > MEMORY_SHARE * memory:
             raise DataError(
-                f"{self.path} takes about {self.nbytes / 1e9:.0f} GB as a whole, and this machine "
+                f"{self.path} takes about {nbytes / 1e9:.0f} GB as a whole, and this machine "
                 f"has {memory / 1e9:.0f} GB. Take fewer columns, a sample of the rows, or a method "
                 "that reads in blocks, such as PCA with a number of components."
             )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,8 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from ..ops import threads
-from .arrow import Source, from_row
+from .arrow import Source, from_row, kind_of
 from .errors import DataError
+from .messages import BATCH, batches_of_file, batches_of_stream, unpacked
+from .pages import unpacked_at_once
 
 __all__ = ["damaged", "read_arrow", "read_parquet"]
 
@@ -21,7 +25,10 @@ BATCH_BYTES = 1 << 23  # decoded at a time: less costs calls for each column, mo
 BUFFER_BYTES = (1 << 14, 1 << 18)  # of a column of a Parquet file: least and most
 BUFFERS_BYTES = 1 << 26  # of all of them
 MAPPED_BYTES = 1 << 27  # of a batch of an Arrow file, from which it is mapped rather than read
-FAULTS = (pa.ArrowException, OSError)
+MOST_GROWTH = 100  # times its size, that a file may unpack to at once
+GROWN_BYTES = 1 << 26  # that any file may
+PAGE_BYTES = 1 << 31  # of a page of a Parquet file, at most
+MOST_ROWS = 1 << 40
 
 
 def damaged(where: str, error: Exception) -> DataError:
@@ -36,8 +43,20 @@ def damaged(where: str, error: Exception) -> DataError:
 def _decoding(where: str) -> Iterator[None]:
     try:
         yield
-    except FAULTS as error:
+    except DataError:
+        raise
+    except Exception as error:  # what garbage raises is not to be foreseen
         raise damaged(where, error) from None
+
+
+def _require_modest(grown: int, path: Path, where: str, part: str) -> None:
+    """Raise if what is unpacked at once would take far more memory than the file has bytes."""
+    size = path.stat().st_size
+    if grown > max(GROWN_BYTES, MOST_GROWTH * size):
+        raise DataError(
+            f"{where} would unpack to {grown / 1e6:.0f} MB at once, from a file of "
+            f"{size / 1e6:.2g} MB: it is not read. Write the table in smaller {part}."
+        )
 
 
 # -------------------------------------------------------------------------------- Parquet
@@ -47,32 +66,43 @@ def read_parquet(path: Path, name: str) -> Source:
     """Return the source of a Parquet file, named `name` in errors."""
     with _decoding(name), _parquet(path, 1) as file:
         schema, metadata = file.schema_arrow, file.metadata
+        _require_unambiguous(schema.names, name)
         counts = [metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        small = MOST_GROWTH * path.stat().st_size < PAGE_BYTES
+    # as its values, each once, and their numbers: a text that repeats takes nothing in the file
+    texts = [field.name for field in schema if kind_of(field.type) == "text"]
 
     def batches(columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
-        size = _rows_of([schema.field(column).type for column in columns])
+        size, wanted = _rows_of([schema.field(column).type for column in columns]), set(columns)
         with _decoding(name):
-            file = _parquet(path, len(columns))
+            file = _parquet(path, len(columns), [text for text in texts if text in wanted])
         with file:
             for group, count in enumerate(counts):
                 if start >= count:
                     start -= count
                     continue
-                with _decoding(f"{name}, row group {group}"):
+                with _decoding(where := f"{name}, row group {group}"):
+                    if small:
+                        grown = unpacked_at_once(path, metadata.row_group(group), wanted)
+                        _require_modest(grown, path, where, "pages")
                     parts = file.iter_batches(
                         size,
                         row_groups=[group],
                         columns=columns,
                         use_threads=threads.n_threads() > 1,
                     )
-                    yield from from_row(parts, start)
+                    for part in from_row(parts, start):
+                        part.validate(full=True)
+                        yield part
                 start = 0
 
-    rows = sum(counts)
-    return _unambiguous(Source(name, schema, batches, rows, rows * len(schema) * 8))
+    rows = _modest(sum(counts), name)
+    return Source(name, schema, batches, rows, rows * len(schema) * 8)
 
 
-def _parquet(path: Path, n_columns: int) -> pyarrow.parquet.ParquetFile:
+def _parquet(
+    path: Path, n_columns: int, texts: list[str] | None = None
+) -> pyarrow.parquet.ParquetFile:
     """Open a Parquet file that reads a buffer of each column at a time.
 
     Without buffers it would hold whole columns of a row group, which may be the whole file.
@@ -80,7 +110,11 @@ def _parquet(path: Path, n_columns: int) -> pyarrow.parquet.ParquetFile:
     least, most = BUFFER_BYTES
     size = min(most, max(least, BUFFERS_BYTES // n_columns))
     return pyarrow.parquet.ParquetFile(
-        path, buffer_size=size, pre_buffer=False, page_checksum_verification=True
+        path,
+        buffer_size=size,
+        pre_buffer=False,
+        page_checksum_verification=True,
+        read_dictionary=texts,
     )
 
 
@@ -104,15 +138,17 @@ def read_arrow(path: Path, name: str) -> Source:
     """Return the source of an Arrow file or stream, named `name` in errors."""
     with _decoding(name), _Arrow(path, name) as file:
         schema = file.reader.schema
+        _require_unambiguous(schema.names, name)
     narrowest = min(schema, key=lambda field: _width(field.type), default=None)
     with _decoding(name), _Arrow(path, name, [narrowest.name] if narrowest else []) as file:
         rows = file.count()
+    nbytes = path.stat().st_size if rows is None else _modest(rows, name) * len(schema) * 8
 
     def batches(columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         with _decoding(name), _Arrow(path, name, columns) as file:
             yield from from_row(file.batches(), start)
 
-    return _unambiguous(Source(name, schema, batches, rows, path.stat().st_size))
+    return Source(name, schema, batches, rows, nbytes)
 
 
 class _Arrow:
@@ -161,16 +197,33 @@ class _Arrow:
                 batch = next(parts, None)
                 if batch is None:
                     return
-                batch.validate()
-            yield from self._cut(batch.select(self.columns))
+                batch = batch.select(self.columns)
+                batch.validate(full=True)  # numbers of values that are not there end the process
+            yield from self._cut(batch)
 
     def _parts(self) -> Iterator[pa.RecordBatch]:
-        if self.n_batches is None:
-            yield from self.reader
-            return
-        for i in range(self.n_batches):
-            self._require_whole()
-            yield self.reader.get_batch(i)
+        with FileIO(self.path) as file:
+            if self.n_batches is None:
+                yield from self._parts_of_stream(file)
+                return
+            dictionaries, batches = batches_of_file(file)
+            for at in dictionaries:
+                self._require_modest(file, at, "a dictionary")
+            for i in range(self.n_batches):
+                self._require_modest(file, batches[i], f"record batch {i}")
+                self._require_whole()
+                yield self.reader.get_batch(i)
+
+    def _parts_of_stream(self, file: FileIO) -> Iterator[pa.RecordBatch]:
+        count = 0
+        for at, kind in batches_of_stream(file):
+            self._require_modest(file, at, f"record batch {count}")
+            if kind == BATCH:
+                yield self.reader.read_next_batch()
+                count += 1
+
+    def _require_modest(self, file: FileIO, at: int, what: str) -> None:
+        _require_modest(unpacked(file, at), self.path, f"{self.name}, {what},", "batches")
 
     def _cut(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         size = _rows_of(batch.schema.types)
@@ -184,11 +237,16 @@ class _Arrow:
             raise DataError(f"{self.name} was cut off while it was read. Make or fetch it anew.")
 
 
-def _unambiguous(source: Source) -> Source:
-    names = source.schema.names
-    if len(set(names)) < len(names):
-        double = next(name for name in names if names.count(name) > 1)
+def _require_unambiguous(names: list[str], path: str) -> None:
+    double = next((name for name, count in Counter(names).items() if count > 1), None)
+    if double is not None:
         raise DataError(
-            f"{source.path} has more than one column named {double!r}. Give each a name of its own."
+            f"{path} has more than one column named {double!r}. Give each a name of its own."
         )
-    return source
+
+
+def _modest(rows: int, path: str) -> int:
+    """Return a number of rows, if a table can have as many."""
+    if rows > MOST_ROWS:
+        raise DataError(f"{path} says that it has {rows} rows: it is damaged. Make it anew.")
+    return rows

@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -25,6 +26,8 @@ from .errors import DataError
 __all__ = ["read_delimited"]
 
 HEAD = 1 << 16  # bytes that the dialect is found from
+HEADER = 1 << 21  # bytes that they may become, until they have the header and a row
+MOST_COLUMNS = 1 << 17
 BLOCK = 1 << 20  # bytes of text that are converted at a time
 LONGEST = 1 << 26  # bytes that one row may have
 DELIMITERS = ",;\t|"
@@ -58,7 +61,15 @@ def read_delimited(
 
     Types are found from the first rows, or are those of `like`, of another file of the same table.
     """
-    dialect = _dialect(_head(path, name, encoding), delimiter)
+    head = _head(path, name, encoding)
+    try:
+        dialect = _dialect(head, delimiter)
+    except StopIteration:
+        raise DataError(f"{name} has cells, but none that is not empty. Give numbers.") from None
+    except csv.Error as error:
+        raise DataError(
+            f"{name} cannot be read as a table: {error}. Check its first line."
+        ) from None
     chunks = partial(_chunks, path, name, dialect, encoding)
 
     def parse(chunk: Chunk, types: dict[str, pa.DataType] | None = None) -> pa.RecordBatch:
@@ -109,10 +120,16 @@ def _chunks(path: Path, name: str, dialect: Dialect, encoding: str) -> Iterator[
                 yield Chunk(rest[:cut], number)
                 rest, number = rest[cut:], number + 1
             elif len(rest) > LONGEST:
-                raise DataError(
-                    f'{name} has a quote (") that is opened and not closed. '
-                    "Close it, or take it out."
-                )
+                raise DataError(_endless(name, b'"' in rest))
+
+
+def _endless(name: str, quotes: bool) -> str:
+    if quotes:
+        return f'{name} has a quote (") that is opened and not closed. Close it, or take it out.'
+    return (
+        f"{name} has a line of more than {LONGEST >> 20} MB. Check that it is a table of text with "
+        "a row a line, or save it as NPY or Parquet."
+    )
 
 
 def _in_utf8(stream: Any, name: str, encoding: str) -> Iterator[bytes]:
@@ -162,7 +179,7 @@ def _head(path: Path, name: str, encoding: str) -> str:
     """Return the text at the beginning of the file."""
     try:
         with pa.input_stream(str(path), compression=_compression(path)) as stream:
-            raw = stream.read(HEAD)
+            raw = _first_lines(stream)
     except OSError as error:
         if path.exists() and _compression(path):
             reason = str(error).splitlines()[0]
@@ -177,12 +194,23 @@ def _head(path: Path, name: str, encoding: str) -> str:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
-        if len(raw) < HEAD or error.start < HEAD - 4:  # else the head was cut in a character
+        if len(raw) < HEAD or error.start < len(raw) - 4:  # else it was cut in a character
             raise DataError(_bad_encoding(name, encoding)) from None
         text = raw.decode(encoding, errors="ignore")
     except LookupError:
         raise DataError(f"encoding={encoding!r} is unknown. Try 'utf8' or 'latin-1'.") from None
     return text.removeprefix("\ufeff")
+
+
+def _first_lines(stream: Any) -> bytes:
+    """Return the beginning of a stream: a little, or as much as the first two lines take."""
+    raw: bytes = stream.read(HEAD)
+    while max(raw.count(b"\n"), raw.count(b"\r")) < 2 and len(raw) < HEADER:
+        more = stream.read(len(raw))
+        if not more:
+            break
+        raw += more
+    return raw
 
 
 def _bad_encoding(name: str, encoding: str) -> str:
@@ -193,13 +221,15 @@ def _bad_encoding(name: str, encoding: str) -> str:
 
 
 def _dialect(head: str, delimiter: str | None) -> Dialect:
-    first = next(line for line in head.splitlines() if line.strip())
+    first = next(line for line in head.splitlines() if line.strip())[:HEAD]
     if delimiter is None:
         delimiter = max(DELIMITERS, key=lambda sign: len(next(csv.reader([first], delimiter=sign))))
     reader = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter)
     header: list[str] = []
     while not any(header):
         header = next(reader)
+    if len(header) > MOST_COLUMNS:
+        raise csv.Error(f"it has more than {MOST_COLUMNS} columns, which NPY would hold")
     lines = reader.line_num
     headless = all(NUMBER.match(cell) for cell in header)
     cells = [cell.strip() for row in ([header] if headless else []) for cell in row]
@@ -258,10 +288,11 @@ def _line_of(row: int, text: bytes, dialect: Dialect) -> int:
     """Return the line of the text in which a row ends: cells may have lines, and lines no cells."""
     lines = io.StringIO(text.decode(errors="replace"), newline="")
     reader = csv.reader(lines, delimiter=dialect.delimiter)
-    for cells in reader:
-        row -= bool(cells)
-        if row == 0:
-            break
+    with suppress(csv.Error):  # of a cell that is too long for it
+        for cells in reader:
+            row -= bool(cells)
+            if row == 0:
+                break
     return reader.line_num
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import io, sparse
 
+from .archives import in_bounds, unpacked
 from .arrow import ArrowBlocks, Source
 from .blocks import ArrayBlocks, Blocks
 from .columnar import damaged, read_arrow, read_parquet
@@ -25,7 +28,9 @@ __all__ = ["FORMATS", "ending_of", "open"]
 
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
 INFLATION = 1000  # a zip that grows more than that is made to fill memory, not to hold data
-INFLATED = 1 << 28  # bytes below which it may
+INFLATED = 1 << 27  # bytes below which it may
+MOST_SIDES = 1 << 21  # rows and columns of a sparse matrix, of which each takes memory
+SIDES = 10  # of them for each byte of a larger file
 MAGIC = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
@@ -100,6 +105,8 @@ def open(  # noqa: A001  eigenlens.open, as in numpy and in PIL
         blocks.files = files
         return blocks
     table.files = files
+    if columns is None and not drop:  # the names of pixels are many, and made when asked for
+        return table
     chosen = table.names if columns is None else tuple(columns)
     gone = set(drop)
     table.select(gone)  # raises for a name that is not there
@@ -152,9 +159,15 @@ def _of_file(
         raise FileNotFoundError(
             f"There is no file {fspath(file)!r}. Check its name and its folder."
         )
+    _require_file(file, name)
     if file.stat().st_size == 0:
         raise DataError(f"{name} is empty. Give a file with a header and rows of numbers.")
     return _opener(file, name)(file, name, Text(encoding, like))
+
+
+def _require_file(file: Path, name: str) -> None:
+    if not file.is_file():  # to open a pipe would wait for its other end
+        raise DataError(f"{name} is a pipe or a device. Save what comes from it to a file.")
 
 
 def _pictures(file: Path) -> Blocks | None:
@@ -165,6 +178,7 @@ def _pictures(file: Path) -> Blocks | None:
         if images and images >= sum(map(is_table, files)):
             return ImageBlocks(file, file.name or str(file))
     elif file.suffix.lower() in VIDEOS and file.exists():
+        _require_file(file, file.name)
         return VideoBlocks(file, file.name)
     return None
 
@@ -254,26 +268,19 @@ def _arrow(path: Path, name: str, text: Text) -> Source:
 
 
 def _npy(path: Path, name: str, text: Text) -> ArrayBlocks:
-    try:
+    with _reading(name):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        if "Object arrays" in str(error) or "Python objects" in str(error):
-            raise DataError(f"{name} holds Python objects. Save it as numbers.") from None
-        raise damaged(name, error) from None
     return _of_array(array, name)
 
 
 def _npz(path: Path, name: str, text: Text) -> ArrayBlocks:
-    try:
+    with _reading(name):
         _require_modest(path, name)
         with np.load(path, allow_pickle=False) as file:
             if {"format", "data", "shape"} <= set(file.files):
-                return _of_array(sparse.load_npz(path), name)
+                _require_sides(file["shape"].tolist(), path, name)
+                return _of_array(in_bounds(sparse.load_npz(path)), name)
             tables = {key: file[key] for key in file.files if _ndim(file, key) == 2}
-    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
-        raise damaged(name, error) from None
     if len(tables) > 1 and "X" not in tables:
         raise DataError(
             f"{name} holds several tables: {', '.join(tables)}. Call the one to take X."
@@ -290,22 +297,51 @@ def _ndim(file: Any, key: str) -> int:
         return len(read(stream)[0])
 
 
+def _mtx(path: Path, name: str, text: Text) -> ArrayBlocks:
+    with _reading(name):
+        rows, columns, _, form, *_ = io.mminfo(path)
+        if form == "coordinate":
+            _require_sides((rows, columns), path, name)
+        matrix = io.mmread(path)
+    return _of_array(matrix, name)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Turn whatever a reader of arrays raises into one error: what garbage does, nobody foresees.
+
+    Their warnings, of headers that are odd, are not passed on.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except DataError:
+        raise
+    except Exception as error:
+        if "Object arrays" in str(error) or "Python objects" in str(error):
+            raise DataError(f"{name} holds Python objects. Save it as numbers.") from None
+        raise damaged(name, error) from None
+
+
 def _require_modest(path: Path, name: str) -> None:
+    size = path.stat().st_size
     with zipfile.ZipFile(path) as file:
-        inflated = sum(member.file_size for member in file.infolist())
-    if inflated > max(INFLATED, INFLATION * path.stat().st_size):
+        inflated = unpacked(file)
+    if inflated > max(INFLATED, INFLATION * size):
         raise DataError(
-            f"{name} would grow from {path.stat().st_size / 1e6:.1f} MB to {inflated / 1e9:.0f} GB "
-            "when unpacked: it is not read. Save the table as NPY or Parquet."
+            f"{name} would grow from {size / 1e6:.1f} MB to {inflated / 1e9:.2g} GB when unpacked: "
+            "it is not read. Save the table as NPY or Parquet."
         )
 
 
-def _mtx(path: Path, name: str, text: Text) -> ArrayBlocks:
-    try:
-        matrix = io.mmread(path)
-    except (ValueError, OverflowError, OSError) as error:
-        raise damaged(name, error) from None
-    return _of_array(matrix, name)
+def _require_sides(shape: Sequence[int], path: Path, name: str) -> None:
+    """Raise if a sparse matrix is so much larger than its file that it is nothing but zeros."""
+    if sum(shape) > max(MOST_SIDES, SIDES * path.stat().st_size):
+        raise DataError(
+            f"{name} says that it has {' x '.join(map(str, shape))} rows and columns, far more "
+            "than it can hold numbers for: it is not read. Leave out rows and columns of zeros."
+        )
 
 
 def _of_array(array: Any, name: str) -> ArrayBlocks:

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +27,7 @@ from .errors import DataError
 __all__ = [
     "IMAGES",
     "ImageBlocks",
+    "Pictures",
     "pixel_names",
     "require_modest",
     "shape_of_names",
@@ -47,6 +49,8 @@ IMAGES = {
 """Images that are read, by the ending of the file: their names in Pillow."""
 
 MOST_PIXELS = 1 << 25  # of an image: a frame of 8K video has as many
+MOST_GROWTH = 400  # bytes of a row for each byte of the file
+GROWN_BYTES = 1 << 26  # of a row, whatever the size of the file: 4K in grey, or 2K in colour
 GREY = {"1": "L", "L": "L", "LA": "L", "I": "I", "I;16": "I", "I;16B": "I", "F": "F"}
 COLOURS = ("red", "green", "blue")
 TURNED = range(5, 9)  # values of the tag of orientation that exchange height and width
@@ -55,15 +59,30 @@ ORIENTATION = 0x0112
 Shape = tuple[int, ...]
 
 
-class ImageBlocks(Blocks):
+class Pictures(Blocks):
+    """Rows that are images of one size; what their pixels are called is made when asked for."""
+
+    dtype = np.dtype(np.float32)
+    image_shape: Shape
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the columns, which may take more memory than the rows."""
+        return pixel_names(self.image_shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.n_rows, math.prod(self.image_shape)
+
+
+class ImageBlocks(Pictures):
     """The images of a folder, one a row, in the order of their names (2 before 10).
 
     Grey images have a column a pixel, colour ones three, red, green and blue; transparency is left
     out. Values are those of the file, mostly 0 to 255, as float32. Files with other endings are
     not looked at. Memory: a block of images at a time.
     """
-
-    dtype = np.dtype(np.float32)
 
     def __init__(self, folder: Path, name: str) -> None:
         files = [path for path in folder.iterdir() if path.suffix.lower() in IMAGES]
@@ -77,9 +96,8 @@ class ImageBlocks(Blocks):
         self.path = name
         self.image_shape = _common_shape(self.files)
         self.row_names = tuple(path.stem for path in self.files)
-        self.names = pixel_names(self.image_shape)
         self.left_out: Mapping[str, str] = {}
-        self.nbytes = len(self.files) * len(self.names) * self.dtype.itemsize
+        self.nbytes = math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def n_rows(self) -> int:
@@ -95,7 +113,7 @@ class ImageBlocks(Blocks):
             turned = optional("PIL.ImageOps", "media").exif_transpose
             pixels = np.asarray(_tried(path, lambda: turned(image.convert(mode))))
         if pixels.shape != self.image_shape:  # the file has changed since
-            raise _differs(path, pixels.shape, self.files[0], self.image_shape or ())
+            raise _differs(path, pixels.shape, self.files[0], self.image_shape)
         return pixels.astype(self.dtype).ravel()
 
 
@@ -103,6 +121,9 @@ def stacked(rows: Iterable[NDArray]) -> Iterator[NDArray]:
     """Yield rows in blocks of a few megabytes."""
     block: list[NDArray] = []
     for row in rows:
+        if row.nbytes >= BLOCK_BYTES:  # a block of its own, which is not copied
+            yield row[None]
+            continue
         block.append(row)
         if len(block) * row.nbytes >= BLOCK_BYTES:
             yield np.stack(block)
@@ -147,12 +168,21 @@ def shape_text(shape: Sequence[int]) -> str:
     return f"{shape[0]} x {shape[1]} in {'colour' if len(shape) == 3 else 'grey'}"
 
 
-def require_modest(width: int, height: int, name: str) -> None:
-    """Raise if an image says that it is larger than any that a row of a table can be."""
+def require_modest(width: int, height: int, parts: int, file: Path) -> None:
+    """Raise if an image says that it is larger than any that a row of a table can be.
+
+    Also if it is far larger than its file: an image of one colour takes a few bytes of a file.
+    """
     if width * height > MOST_PIXELS:
         raise DataError(
-            f"{name} says that it has {width} x {height} pixels, more than "
+            f"{file.name} says that it has {width} x {height} pixels, more than "
             f"{MOST_PIXELS // 10**6} million: it is not read. Make it smaller."
+        )
+    size = file.stat().st_size
+    if 4 * parts * width * height > max(GROWN_BYTES, MOST_GROWTH * size):
+        raise DataError(
+            f"{file.name} says that it has {width} x {height} pixels, in a file of "
+            f"{size / 1e6:.2g} MB: it is not read. Make it smaller."
         )
 
 
@@ -186,7 +216,7 @@ def _opened(path: Path) -> Iterator[Any]:
     with path.open("rb") as stream:
         image = _head(path, stream)
         width, height = image.size
-        require_modest(width, height, path.name)
+        require_modest(width, height, 1 if image.mode in GREY else 3, path)
         yield image
 
 

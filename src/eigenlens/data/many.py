@@ -63,15 +63,31 @@ def files_of(path: Paths, is_table: Callable[[Path], bool]) -> tuple[str, list[P
         return folder.name or str(folder), _parts([folder], folder, is_table)
     if folder.exists() or not glob.has_magic(fspath(path)):
         return None
+    fixed = takewhile(lambda part: not glob.has_magic(part), folder.parts)
+    root = Path(*fixed)
+    if "**" in folder.parts:
+        _require_no_loop(root)
     found = [Path(one) for one in glob.glob(fspath(path), recursive=True)]  # noqa: PTH207
     if not found:
         raise FileNotFoundError(
             f"There is no file like {fspath(path)!r}. Check the pattern and the folder."
         )
-    fixed = takewhile(lambda part: not glob.has_magic(part), folder.parts)
-    root = Path(*fixed)
     found.sort(key=lambda one: natural(one.relative_to(root).as_posix()))
     return folder.name, _parts(found, root, is_table)
+
+
+def _require_no_loop(root: Path) -> None:
+    """Raise if a folder has a link to one that it is in: the search would go round and round."""
+    for here, folders, _ in os.walk(root, followlinks=True):
+        inside = Path(here)
+        above = [inside, *inside.parents][: len(inside.parts) - len(root.parts) + 1]
+        known = {folder.resolve() for folder in above}
+        for link in (inside / name for name in folders):
+            if link.is_symlink() and link.resolve() in known:
+                raise DataError(
+                    f"{link} is a link to a folder that it is in. Take it out, or give a pattern "
+                    "without **."
+                )
 
 
 def _parts(paths: Iterable[Path], root: Path, is_table: Callable[[Path], bool]) -> list[Part]:

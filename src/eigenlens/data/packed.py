@@ -20,6 +20,7 @@ from scipy import sparse
 from ..ops.columns import ColumnMoments
 from ..ops.moments import Moments
 from ..ops.truncated import TruncatedMoments
+from .archives import in_bounds, unpacked
 from .atomic import atomic
 from .errors import DataError
 
@@ -99,9 +100,16 @@ def _read(path: Path, *keys: str) -> dict[str, NDArray]:
     try:
         # opened here: numpy leaves what turns out to be no archive open
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            _require_as_written(archive.zip, path)
             return {key: archive[key] for key in keys or archive.files}
     except Exception as error:  # what garbage raises is not to be foreseen
         raise _damaged(path, error) from None
+
+
+def _require_as_written(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raise if an archive unpacks to more than it has, as ours never does."""
+    if unpacked(archive) > path.stat().st_size:
+        raise zipfile.BadZipFile("its arrays are packed, which is not done here")
 
 
 def _damaged(path: Path, error: Exception) -> DataError:
@@ -153,7 +161,7 @@ def _put_together(structure: Any, arrays: dict[str, NDArray]) -> Any:
         return np.dtype(content)
     if kind == "csr":
         data, indices, indptr, *shape = map(together, content)
-        return sparse.csr_array((data, indices, indptr), shape=tuple(shape))
+        return in_bounds(sparse.csr_array((data, indices, indptr), shape=tuple(shape)))
     if kind in ("tuple", "list"):
         return {"tuple": tuple, "list": list}[kind](map(together, content))
     if kind == "dict":

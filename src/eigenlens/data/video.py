@@ -6,18 +6,17 @@ addresses that bears the name of a video.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._compat import optional
-from .blocks import Blocks
 from .errors import DataError
-from .images import pixel_names, require_modest, stacked
+from .images import Pictures, require_modest, stacked
 
 __all__ = ["VIDEOS", "VideoBlocks"]
 
@@ -37,13 +36,11 @@ VIDEOS = {
 SAFE = {"protocol_whitelist": "file"}
 
 
-class VideoBlocks(Blocks):
+class VideoBlocks(Pictures):
     """The frames of a video, one a row: a column a pixel, or three for red, green and blue.
 
     Values are 0 to 255, as float32. Memory: a block of frames at a time.
     """
-
-    dtype = np.dtype(np.float32)
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = name
@@ -51,21 +48,20 @@ class VideoBlocks(Blocks):
         self._n_rows: int | None = None
         with self._opened() as (_, stream):
             code = stream.codec_context
-            require_modest(code.width, code.height, name)
             grey = code.format is not None and code.format.name.startswith("gray")
+            require_modest(code.width, code.height, 1 if grey else 3, path)
             self.frame_rate = float(stream.average_rate or 0) or None
             self._claimed = int(stream.frames)
         size = (code.height, code.width)
         self._format = "gray" if grey else "rgb24"
         self.image_shape = size if grey else (*size, 3)
-        self.names = pixel_names(self.image_shape)
         self.left_out: Mapping[str, str] = {}
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]  # it may take a pass
         """About the bytes that all frames take in memory."""
         frames = self._n_rows or self._claimed or self.n_rows
-        return frames * len(self.names) * self.dtype.itemsize
+        return frames * math.prod(self.image_shape) * self.dtype.itemsize
 
     @property
     def n_rows(self) -> int:
@@ -86,7 +82,6 @@ class VideoBlocks(Blocks):
     def _frames(self) -> Iterator[Any]:
         count = 0
         with self._opened() as (container, stream):
-            assert self.image_shape is not None
             for frame in container.decode(stream):
                 if (frame.height, frame.width) != self.image_shape[:2]:
                     raise DataError(

@@ -12,17 +12,21 @@ import os
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from sklearn.base import BaseEstimator
 
+from .._text import clean
 from ..data.atomic import atomic, require_replaceable
 from .audit import (
+    CACHE,
     ModelFileError,
     builder,
     nodes,
     read_json,
+    require_members,
     require_sound,
     type_name,
     vouched,
@@ -142,18 +146,15 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     """
     path = Path(path)
     names = {trusted} if isinstance(trusted, str) else set(trusted)
+    if path.exists() and not path.is_file():  # to open a pipe would wait for its other end
+        raise ModelFileError(f"{path} is a folder, a pipe or a device. Give a model file.")
     with path.open("rb") as file:
         try:
             return _decode(file, names)
         except Warning:
             raise  # turned into an error by the user
         except ModelFileError as error:
-            raise ModelFileError(f"{path} {error}") from None
-        except (ImportError, AttributeError) as error:
-            raise ModelFileError(
-                f"{path} needs something that is not here ({error}). Install what defines it, in "
-                "the version that the file was made with."
-            ) from error
+            raise ModelFileError(f"{path} {clean(error)}") from error.__cause__
         except Exception as error:
             raise ModelFileError(
                 f"{path} is damaged or no model file. "
@@ -168,11 +169,12 @@ def _decode(file: BinaryIO, trusted: set[str]) -> Any:
 
     size = file.seek(0, os.SEEK_END)
     with ZipFile(file) as archive:
+        require_members(archive, size)
         if ABOUT in archive.namelist():  # not so in a file of skops itself
-            _require_readable(read_json(archive, ABOUT))
-        schema = read_json(archive, SCHEMA)
+            _require_readable(read_json(archive, ABOUT, size))
+        schema = read_json(archive, SCHEMA, size)
+        allowed = vouched(schema, trusted)
         require_sound(archive, schema, size)
-    allowed = vouched(schema, trusted)
     try:
         return skops.io.load(file, trusted=sorted(allowed))
     except UntrustedTypesFoundException:
@@ -183,6 +185,13 @@ def _decode(file: BinaryIO, trusted: set[str]) -> Any:
             "scikit-learn, numpy and scipy that are safe to build. If you trust where the file "
             f"comes from, load it with trusted={unknown}."
         ) from None
+    except (ImportError, AttributeError) as error:
+        if isinstance(error, AttributeError) and not isinstance(error.obj, ModuleType):
+            raise  # nothing is missing here, but in the file
+        raise ModelFileError(
+            f"needs something that is not here ({error}). Install what defines it, in the version "
+            "that the file was made with."
+        ) from error
 
 
 def _require_readable(about: Any) -> None:
@@ -205,7 +214,8 @@ def _encode(model: Any) -> bytes:
         _add(archive, SCHEMA, json.dumps(schema), ZIP_DEFLATED)
         for old, new in members.items():
             _add(archive, new, made.read(old))
-    _decode(content, {name for name in map(type_name, nodes(schema)) if builder(name) is None})
+    known = {name for name in map(type_name, nodes(schema)) if builder(name) is None}
+    _decode(content, known | {CACHE})
     return content.getvalue()
 
 

@@ -12,12 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._text import clean, short
-from ..data.arrow import ArrowBlocks, kind_of
+from ..data.arrow import ArrowBlocks, kind_of, texts_of
 from ..data.blocks import Blocks, Mapped
 
 __all__ = ["Text", "of_arrow", "of_blocks"]
 
 READ = 20  # columns of text of a file, which are read once more for them
+READABLE = ("text", "date", "row names")  # what lists and structures unpack to, nobody knows
 EXAMPLES = 3
 IDLE = re.compile(r" 00:00:00(\.0*)?Z?$")  # of dates, the time of day that all of them have
 
@@ -79,12 +80,12 @@ def of_arrow(name: str, column: Any, kind: str | None = None) -> Text:
 
 
 def _strings(column: Any) -> tuple[str, ...]:
-    if isinstance(column.type, pa.DictionaryType):
-        column = column.cast(column.type.value_type)
-    found = column.cast(pa.string()).to_pylist()
-    if pa.types.is_timestamp(column.type) and all(IDLE.search(x) for x in found if x is not None):
-        found = [x if x is None else IDLE.sub("", x) for x in found]
-    return tuple("" if value is None else clean(value) for value in found)
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    found = [value for chunk in chunks for value in texts_of(chunk)]
+    shown = {value: "" if value is None else clean(value) for value in set(found)}
+    if pa.types.is_timestamp(column.type) and all(map(IDLE.search, shown.keys() - {None})):
+        shown = {value: IDLE.sub("", text) for value, text in shown.items()}
+    return tuple(shown[value] for value in found)
 
 
 def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:
@@ -94,8 +95,9 @@ def of_blocks(blocks: Blocks, numbers: NDArray) -> list[Text]:
     while isinstance(base, Mapped):
         base = base.base
     found = {}
-    if kinds and isinstance(base, ArrowBlocks):
-        found = _read(base.source, list(kinds)[:READ], numbers)
+    names = [name for name, kind in kinds.items() if kind in READABLE][:READ]
+    if names and isinstance(base, ArrowBlocks):
+        found = _read(base.source, names, numbers)
     return [
         of_arrow(clean(name), found[name], kind) if name in found else Text(clean(name), kind, None)
         for name, kind in kinds.items()
