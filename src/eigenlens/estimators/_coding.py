@@ -90,14 +90,16 @@ class SparseCoding(Estimator):
                 max_sweeps=self.transform_max_iter,
             )
             return code.astype(X.dtype)
-        # pursuits end at products with atoms below a fixed number: so rows have a size of about 1
-        units = _sizes(X) if self.transform_algorithm in ("omp", "lars") else X.dtype.type(1)
+        # Pursuits and paths end at products with atoms below a fixed number. So rows have a size of
+        # about 1, or the penalty has, which is weighed against them.
+        pursued = self.transform_algorithm in ("omp", "lars")
+        units = _sizes(X) if pursued else _sizes(np.full((1, 1), alpha, X.dtype))
         code = sparse_encode(
             X / units,
             self.components_,
             algorithm=self.transform_algorithm,
             n_nonzero_coefs=self.transform_n_nonzero_coefs,
-            alpha=alpha,
+            alpha=alpha if pursued else float(alpha / units[0, 0]),
             max_iter=self.transform_max_iter,
             n_jobs=self.n_jobs,
             positive=self.positive_code,
