@@ -333,6 +333,41 @@ def test_rows_of_zeros_are_made_of_nothing(kind, shape):
     assert_array_equal(other.transform(np.zeros((1, shape[1]))), 0)
 
 
+# ------------------------------------------------------------------------------ tiny and huge
+
+
+@pytest.mark.parametrize("algorithm", ["omp", "lars", "lasso_lars", "lasso_cd", "threshold"])
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1e-5), ("float64", 1e-9)])
+def test_rows_of_small_numbers_have_codes(algorithm, dtype, size):
+    """Pursuits of scikit-learn end at products below the root of a rounding, whatever the unit."""
+    X = easy(PCA(), SMALL).astype(dtype)
+    given = {"alpha": 0.1, "transform_algorithm": algorithm, "random_state": 0}
+    model = DictionaryLearning(4, **given).fit(X)
+    tiny = X * X.dtype.type(size)
+    scaled = model.set_params(transform_alpha=0.1 * size).transform(tiny)
+    plain = model.set_params(transform_alpha=0.1).transform(X)
+    assert_allclose(scaled / size, plain, rtol=1e-3, atol=1e-4 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1e-9), ("float64", 1e-30)])
+def test_scores_of_small_numbers_are_white(dtype, size):
+    X = easy(PCA(), SMALL).astype(dtype)
+    white = PCA(3, whiten=True).fit_transform(X * X.dtype.type(size))
+    assert_allclose(white, PCA(3, whiten=True).fit_transform(X), rtol=1e-3, atol=1e-3)
+
+
+def test_batches_of_parts_go_on_in_the_unit_of_the_first():
+    X = easy(MiniBatchNMF(), SMALL)
+    parts = []
+    for power in (-200, -100, 100):
+        unit, model = 4.0**power, MiniBatchNMF(3, init="nndsvd", random_state=0)
+        for batch in np.array_split(X * unit, 3):
+            model.partial_fit(batch)
+        parts.append(model.components_ / np.sqrt(unit))
+    assert_array_equal(parts[1], parts[0])
+    assert_array_equal(parts[2], parts[0])
+
+
 # ------------------------------------------------------------------------------ around the methods
 
 SCALERS = {

@@ -90,21 +90,23 @@ class SparseCoding(Estimator):
                 max_sweeps=self.transform_max_iter,
             )
             return self._as_dtype(code, X.dtype)
-        pursuit = self.transform_algorithm in ("omp", "lars")
-        if pursuit and self.positive_code:
+        pursued = self.transform_algorithm in ("omp", "lars")
+        if pursued and self.positive_code:
             raise ValueError(
                 f"Positive constraint not supported for '{self.transform_algorithm}' coding "
                 "method. Take transform_algorithm='lasso_cd', or positive_code=False."
             )
-        # scikit-learn squares the rows, and ends a pursuit at products below a fixed number
-        unit = 1.0 if pursuit else unit_of(X)
-        units = _sizes(X) if pursuit else X.dtype.type(unit)
+        # Pursuits and paths end at products with atoms below a fixed number. So rows have a size of
+        # about 1, or the penalty has, which is weighed against them, unless squares would be lost.
+        units = _sizes(X) if pursued else np.full((1, 1), unit_of(X), X.dtype)
+        if not pursued and units[0, 0] == 1:
+            units = _sizes(np.full((1, 1), alpha, X.dtype))
         code = sparse_encode(
             X / units,
             self.components_,
             algorithm=self.transform_algorithm,
             n_nonzero_coefs=self.transform_n_nonzero_coefs,
-            alpha=min(alpha / unit, np.finfo(np.float64).max),
+            alpha=alpha if pursued else min(alpha / float(units[0, 0]), np.finfo(np.float64).max),
             max_iter=self.transform_max_iter,
             n_jobs=self.n_jobs,
             positive=self.positive_code,

@@ -126,7 +126,7 @@ class Change:
             yield value
             return
         for axis, letter in enumerate(move.axes):
-            if letter == "n":
+            if letter == "n" and at.shape[axis] == n:  # not where they are landmarks
                 at = np.take(at, self.rows, axis=axis)
             elif letter == "d":
                 at = np.moveaxis(_mixed(np.moveaxis(at, axis, -1), self.columns), -1, axis)
