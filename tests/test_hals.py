@@ -232,6 +232,35 @@ def test_what_steps_of_the_codes_would_gain(variant):
     assert sums.violation == pytest.approx(gains(X, W, H, **options)[0], rel=1e-10)
 
 
+def test_errors_of_rows_without_dead_parts():
+    X = planted()
+    W, H = start(X)
+    problem, dead = InMemory(X, NONE, NONE, None, None), np.array([False, True, False, False])
+    left, errors, worst = problem.without(W.copy(), np.ascontiguousarray(H.T), dead)
+    np.testing.assert_array_equal(left, W * ~dead)
+    rest = X - left @ H
+    np.testing.assert_allclose(errors, (rest**2).sum(axis=1), rtol=1e-10)
+    i = np.argmax(errors)
+    assert worst.error == errors[i]
+    np.testing.assert_allclose(worst.rest, rest[i], rtol=1e-10)
+    assert worst.square == pytest.approx((X[i] ** 2).sum())
+
+
+def test_a_pair_that_looked_better_than_it_was_is_looked_at_again(monkeypatch):
+    ends = []
+    finish = InMemory.finish
+
+    def finish_later(problem, W, Ht, tol):
+        ends.append(tol)
+        return finish(problem, W, Ht, tol if len(ends) > 1 else 0.0)  # which is out of reach
+
+    monkeypatch.setattr(InMemory, "finish", finish_later)
+    found = fit(planted(), tol=1e-5)
+    assert found.converged
+    assert len(ends) == 2
+    assert found.n_iter < 5000
+
+
 @pytest.mark.parametrize("max_iter", [1, 7, 40])
 def test_an_early_stop_is_honest(max_iter):
     X = planted()

@@ -14,6 +14,9 @@ from sklearn.metrics import pairwise
 
 import eigenlens
 from eigenlens import PCA, KernelPCA
+from eigenlens.ops.half import Centred
+from eigenlens.ops.kernels import Rbf
+from eigenlens.solvers.kernel import _Negative
 
 KERNELS = {
     "linear": {},
@@ -56,11 +59,20 @@ def test_out_of_sample_formula_is_linear_pca_in_an_explicit_feature_space():
     np.testing.assert_allclose(model.explained_variance_ratio_, ratio, atol=1e-12)
 
 
+def test_minus_an_operator_is_formed_as_it_multiplies():
+    K = Centred.of_points(Rbf(0.1), rows(20))
+    V = np.random.default_rng(0).standard_normal((20, 3))
+    expected = -K.gram(V)
+    np.testing.assert_allclose(_Negative(K).gram(V), expected)
+    np.testing.assert_allclose(_Negative(K).formed() @ V, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("solver", ["dense", "arpack", "randomized"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_eigenpairs_and_scores_are_those_of_scikit_learn(kernel, solver):
     X, new = rows(), rows(30, seed=1)
     model = KernelPCA(3, kernel=kernel, eigen_solver=solver, **KERNELS[kernel]).fit(X)
+    assert model.objective_history_[-1] == pytest.approx(model.eigenvalues_.sum())
     if kernel in ("matern", "laplacian"):  # which scikit-learn's KernelPCA does not know by name
         between = pairwise_matern if kernel == "matern" else pairwise_laplacian
         peer = decomposition.KernelPCA(3, kernel="precomputed").fit(between(X, X))

@@ -108,6 +108,20 @@ def test_the_loop_equals_its_twin(as_X, l2, sweeps, newton):
         np.testing.assert_array_equal(mine[7], W)
 
 
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+def test_what_is_left_is_what_steps_of_single_coordinates_promise(l2):
+    """By the quadratic model of each, as far as zero; some would go beyond."""
+    X = counts(8, 6)
+    W, H = start(X, 3, high=4.0)
+    given = arguments(X, W, H, l2, sweeps=0, newton=False)
+    g = gradient(X, W, H, Penalty(l2=l2))
+    curvature = ratio(X, (W @ H) ** 2) @ (H**2).T + l2
+    step = np.maximum(-g / curvature, -W)
+    assert 0 < (step == -W).sum() < W.size
+    promised = -(step * (g + 0.5 * curvature * step)).sum(axis=1)
+    np.testing.assert_allclose(poisson_rows(*given), promised, rtol=1e-12)
+
+
 @pytest.mark.parametrize("l2", [0.0, 0.1, 10.0])
 def test_a_step_of_one_coordinate_keeps_its_promises(l2):
     """From any point: no rise, no step up past the minimum, and 0 only if that is best."""

@@ -6,7 +6,7 @@ from scipy.optimize import linprog, minimize
 from threadpoolctl import threadpool_limits
 
 from eigenlens.ops.deviations import absolute_deviations
-from eigenlens.solvers.l1_regression import fit_rows, least_squares
+from eigenlens.solvers.l1_regression import _length, fit_rows, least_squares
 
 
 def subspace(d, k, seed=0):
@@ -42,6 +42,20 @@ def program(x, V):
 def huber(r, knee):
     r = np.abs(r[~np.isnan(r)])
     return np.where(r >= knee, r - knee / 2, r**2 / (2 * knee)).sum()
+
+
+def test_a_step_goes_as_far_as_the_sum_falls():
+    r = np.random.default_rng(0)
+    stays = 0
+    for _ in range(200):
+        rest, change = r.standard_t(2, (2, r.integers(1, 12)))
+        knee = np.exp(r.normal())
+        change = change * (r.random(len(change)) < 0.8)
+        s = _length(rest, change, knee)
+        at = [huber(rest - t * change, knee) for t in (s, s + 1e-3, max(s - 1e-3, 0.0))]
+        assert at[0] <= min(at) + 1e-12
+        stays += s == 0
+    assert 20 < stays < 180
 
 
 @pytest.mark.parametrize(("d", "k"), [(30, 1), (20, 4), (40, 10), (12, 11)])

@@ -1,6 +1,6 @@
 """MDS: stress and its parts against numpy, optimality, recovery of planted places, new points."""
 
-from itertools import pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from eigenlens.ops.placing import own_stress, place, trilateration
 from eigenlens.ops.stress import NONE, Stress, distances_of_rows, pull_of_rows, sharing
 from eigenlens.solvers.classical import filled, from_distances, from_points
 from eigenlens.solvers.mds import MANY, _classical, choose_solver, landmarks, placed, solve
-from eigenlens.solvers.pair_sgd import SWEEPS, sweep, sweeps
+from eigenlens.solvers.pair_sgd import SIDE, SWEEPS, sweep, sweeps
 from eigenlens.solvers.smacof import descend
 
 
@@ -467,6 +467,22 @@ def test_sweeps_come_near_to_the_minimum_and_repeat():
     assert model.solver_ == "sgd"
     assert model.converged_
     assert len(model.objective_history_) > SWEEPS
+
+
+@pytest.mark.parametrize("n", [2, SIDE, SIDE + 1, 3 * SIDE + 5])
+def test_a_sweep_goes_once_over_every_pair(n, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "eigenlens.solvers.pair_sgd.sweep", lambda X, T, W, stars, *_: seen.append(stars.copy())
+    )
+    D = np.ones((n, n))
+    for _ in sweeps(np.zeros((2, n)), D, None, rng(0)):
+        pass
+    stars = [
+        [(i, j) for j in range(max(b * SIDE, i + 1), min((b + 1) * SIDE, n))] for i, b in seen[0]
+    ]
+    assert all(stars)  # none for nothing
+    assert sorted(chain.from_iterable(stars)) == list(combinations(range(n), 2))
 
 
 def test_sweeps_are_for_many_points_at_random_with_iterations_left_for_the_descent():

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from eigenlens import NMF, MiniBatchNMF, load, save
 from eigenlens.solvers import multiplicative, online_parts
+from eigenlens.solvers.online_parts import _Rest
 from eigenlens.solvers.parts import Penalty
 
 BETAS = [-0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
@@ -305,3 +306,23 @@ def test_a_batch_of_other_columns_is_refused():
     model = MiniBatchNMF(4, random_state=0).partial_fit(X)
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :5])
+
+
+# ------------------------------------------------------------------------------ when it rests
+
+
+def test_parts_rest_after_a_round_of_short_steps_in_a_row():
+    """The first step, of parts that had seen nothing, does not count."""
+    H = np.ones((2, 3))
+    rest = _Rest(3, 0.1, None)
+    steps = [0.0, 0.05, 0.05, 0.2, 0.05, 0.05, 0.05]
+    assert [rest.reached(H, H - step, np.nan) for step in steps] == [False] * 6 + [True]
+    rest = _Rest(3, 0.1, None)
+    assert [rest.reached(H, H, np.nan) for _ in range(4)] == [False] * 3 + [True]
+
+
+def test_parts_rest_after_a_wait_without_a_better_objective():
+    H = np.ones((2, 3))
+    rest = _Rest(3, 0.0, 2)
+    seen = [np.nan, np.nan, 5.0, 4.0, 4.5, 3.0, 3.0, 3.5]
+    assert [rest.reached(H, 0 * H, value) for value in seen] == [False] * 7 + [True]

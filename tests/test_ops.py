@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 
 from eigenlens.ops import centred, scatter
 from eigenlens.ops.graded import graded_pairs, is_graded
-from eigenlens.ops.lanczos import _next_look, lanczos, leading, top_pairs, whole
+from eigenlens.ops.lanczos import _Deflated, _next_look, lanczos, leading, top_pairs, whole
 from eigenlens.ops.signs import fix_signs
 from eigenlens.testing.exact import exact_variances
 
@@ -217,6 +217,15 @@ def test_copies_that_a_narrow_block_cannot_see_are_found():
     M, _ = with_spectrum(values)
     pairs = lanczos(Operator(M), 8, rng=np.random.default_rng(0), tol=1e-9, block=1)
     np.testing.assert_allclose(pairs.values[:8], values[:8], rtol=1e-8)
+
+
+def test_what_is_left_of_an_operator_is_formed_as_it_multiplies():
+    r = np.random.default_rng(0)
+    M = with_spectrum(np.arange(9.0))[0]
+    left = _Deflated(Operator(M), np.linalg.qr(r.standard_normal((9, 2)))[0])
+    V = r.standard_normal((9, 3))
+    np.testing.assert_allclose(left.formed() @ V, left.gram(V), atol=1e-12)
+    np.testing.assert_allclose(left.formed() @ left.V, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,17 @@ def test_errors_of_predictions_from_products(planted):
         assert_allclose(costs[1 * 5 + 2, k], error + 0.1 * claimed, rtol=1e-8)
 
 
+def test_products_of_groups_far_from_zero_keep_their_digits():
+    """Of the means, 1e8 away, the digits are needed that a float64 has no room for."""
+    A = TALL + 1e8
+    groups = cross_validation_groups(FactoredBlocks(blocks(A, 50)))
+    Z = A.astype(np.longdouble) - A.astype(np.longdouble).mean(axis=0)
+    dealt = group_of_rows(groups, len(A))
+    for g, products in enumerate(groups.inside):
+        exact = Z[dealt == g].T @ Z[dealt == g]
+        assert np.abs(products - exact).max() < 1e-12 * np.abs(exact).max()
+
+
 def cross_validation_groups(table):
     def deal(size, groups, rng):
         return rng.permutation(size) % groups

@@ -141,6 +141,12 @@ def test_learning_chooses_little_ridge_for_smooth_maps_and_much_for_noise():
     assert noisy.alpha > found.alpha
 
 
+def test_scores_that_are_all_alike_lead_to_the_mean():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    found = learn(np.ones((30, 2)), X, rng=np.random.default_rng(1))
+    np.testing.assert_allclose(found(np.ones((2, 2))), [X.mean(axis=0)] * 2, atol=1e-12)
+
+
 def error_of_rows_left_out(K, X, alpha):
     """Fit all rows but one, with a ridge, for each in turn."""
     n, errors = len(X), []

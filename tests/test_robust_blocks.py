@@ -229,6 +229,18 @@ def test_both_kinds_of_tables_do_the_same(rows, centre, missing, delta):
     assert 0 < share < 1
 
 
+def test_means_begin_at_medians_of_some_rows_or_between_the_ends(monkeypatch):
+    """Of columns that the rows have nothing of, the ends are all that is known."""
+    monkeypatch.setattr("eigenlens.solvers.pursuit_blocks.SAMPLE", 40)
+    M = np.random.default_rng(0).standard_normal((40, 4))
+    M[::4, 2] = np.nan
+    problem = Problem(lam=0.2, rows=False, centre=True, delta=0.0)
+    parts = InBlocks(Surveyed.of(Pieces(M, (0, 25, 40))), problem, np.random.default_rng(0))
+    expected = np.median(M[::4], axis=0)
+    expected[2] = (np.nanmin(M[:, 2]) + np.nanmax(M[:, 2])) / 2
+    assert_allclose(parts.mean, expected)
+
+
 def test_the_longest_row_of_all_blocks_bounds_the_rest():
     """With so small a weight the rows are what must be scaled, not the norm."""
     M = hard(3, 0.2, shape=(40, 18))

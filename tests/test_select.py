@@ -21,7 +21,11 @@ from eigenlens.select import (
     resampling,
 )
 from eigenlens.select.cross_validation import CHARGE, _Blocks, against_the_least
-from eigenlens.select.gavish_donoho import hard_threshold, marchenko_pastur_median
+from eigenlens.select.gavish_donoho import (
+    hard_threshold,
+    marchenko_pastur_median,
+    noise_deviation,
+)
 
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
@@ -191,6 +195,14 @@ def test_noise_of_a_large_matrix_is_found_and_used():
     unknown, known = gavish_donoho(X), gavish_donoho(X, noise=3.0)
     assert unknown.thresholds[0] == pytest.approx(known.thresholds[0], rel=0.01)
     assert known.thresholds[0] == pytest.approx(3 * hard_threshold(799, 400), rel=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(6, 30), (7, 30), (30, 6)])
+def test_noise_is_that_of_the_median_of_the_singular_values_that_centring_leaves(shape):
+    X, (n, d) = rng().standard_normal(shape), shape
+    values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[: min(n - 1, d)]
+    threshold = hard_threshold(n - 1, d) * noise_deviation(np.median(values), n - 1, d)
+    np.testing.assert_allclose(gavish_donoho(X).thresholds, threshold, rtol=1e-10)
 
 
 # -------------------------------------------------------------------------------- mechanism

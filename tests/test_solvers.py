@@ -113,6 +113,7 @@ def test_against_the_exact_answer(solve, kind):
     V = found.components
     np.testing.assert_allclose(V @ V.T, np.eye(k), atol=1e-12)
     assert found.certificate.holds
+    assert found.objective_history[-1] == pytest.approx(variances[:k].sum(), rel=1e-9)
     # Axes of equal variance may turn among themselves: compare what they span, where there is a
     # gap.
     gap = variances[k - 1] - variances[k] if k < len(variances) else variances[k - 1]

@@ -195,6 +195,19 @@ def lengths_back(S, components, alpha, ridge):
     return lengths[:, None] * components
 
 
+@pytest.mark.parametrize("sweeps", [0, 1, 7])
+def test_a_sweep_ends_at_the_minimum_for_its_last_coordinate(sweeps):
+    A, half, ridge = rng().standard_normal((8, 5)), 0.3, 0.2
+    columns, squares = np.ascontiguousarray(A.T), np.sum(A**2, axis=0)
+    b, target = np.zeros(5), A.sum(axis=1)
+    r = target.copy()
+    spca._descend(columns, squares, r, b, half, ridge, sweeps)
+    np.testing.assert_allclose(r, target - A @ b, atol=1e-13)
+    violation = np.abs(A.T @ r - ridge * b - half * np.sign(b))
+    assert b.all()
+    assert violation[-1] < 1e-13
+
+
 def test_the_loop_equals_its_twin():
     A = rng().standard_normal((8, 5))
     A[:, 2] = 0

@@ -5,6 +5,7 @@ time (the operators are cosmic-ray's) in ``solvers``, ``ops``, ``select`` or ``_
 module's own tests, and prints how many changes they noticed and the diff of each that they did not.
 ``--only solvers/altproj`` keeps to a part. What was found is written to ``build/mutants.jsonl`` as
 it comes: ``--resume`` goes on from there, ``--survivors`` tries those again that had survived.
+A result counts for the test files that it was found with.
 
 A mutant is killed when its tests fail or take three times their usual processor time. What no test
 can notice is not drawn: annotations, ``__all__``, decorators, ``if TYPE_CHECKING``, the words of an
@@ -73,7 +74,7 @@ BINARY = {"arith_expr", "term", "power", "shift_expr", "and_expr", "xor_expr", "
 MANY_FILES = 3
 LEFT_OUT = {"test_contract.py", "test_cluster.py", "test_page.py"}
 MEMORY = 8 << 30  # bytes that a process may ask for
-BASE_TESTS = "tests/test_contract.py", "tests/test_blocks.py"
+BASE_TESTS = ["tests/test_contract.py", "tests/test_blocks.py"]
 OF_CONTRACT = (
     "test_blocks or test_register and PCA and not (Incremental or Kernel or Robust or Sparse)"
 )
@@ -244,8 +245,8 @@ class Tests:
             found |= {origin, f"{origin}.{name}"}
         return found
 
-    def own(self, module: str) -> tuple[str, ...]:
-        """Return the arguments of pytest that name a module's own tests."""
+    def own(self, module: str) -> list[str]:
+        """Return the files of a module's own tests."""
         if module == "_base.py":
             return BASE_TESTS
         level = {".".join(["eigenlens", *Path(module).with_suffix("").parts])}
@@ -255,7 +256,7 @@ class Tests:
             files = set().union(*map(self._of, level)) - LEFT_OUT
             if files:
                 nearest = sorted(files, key=lambda name: (len(self.files[name]), name))
-                return tuple(f"tests/{name}" for name in nearest[:MANY_FILES])
+                return [f"tests/{name}" for name in nearest[:MANY_FILES]]
             level = set().union(*(self.importers[name] for name in level)) - seen
             seen |= level
         raise LookupError(f"No test file imports {module}, or what imports it.")
@@ -422,10 +423,10 @@ def explained(path: Path = ROOT / "tools/mutants.toml") -> dict[tuple[str, str, 
     return {(row["module"], row["text"], row["operator"]): row["reason"] for row in rows}
 
 
-def try_all(sample: list[Mutant], results: Results, jobs: int, root: Path = ROOT) -> None:
+def try_all(
+    sample: list[Mutant], own: dict[str, list[str]], results: Results, jobs: int, root: Path = ROOT
+) -> None:
     """Try each mutant of a sample on its own tests, several at once."""
-    tests_of = Tests(root)
-    own = {module: tests_of.own(module) for module in {mutant.module for mutant in sample}}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         unchanged = Tree(root, Path(folder, "unchanged"))
 
@@ -435,7 +436,7 @@ def try_all(sample: list[Mutant], results: Results, jobs: int, root: Path = ROOT
                 raise SystemExit(f"{file} fails without any change. {run.failed}")
             results.add(file=file, usual=run.seconds)
 
-        files = {file for tests in own.values() for file in tests}
+        files = {file for mutant in sample for file in own[mutant.module]}
         list(pool.map(measure, sorted(files - results.usual.keys())))
         trees: SimpleQueue[Tree] = SimpleQueue()
         for i in range(jobs):
@@ -447,7 +448,7 @@ def try_all(sample: list[Mutant], results: Results, jobs: int, root: Path = ROOT
                 run = tree.tried(mutant, tests, sum(results.usual[file] for file in tests))
             finally:
                 trees.put(tree)
-            results.add(**asdict(mutant), key=mutant.key, tests=list(tests), **asdict(run))
+            results.add(**asdict(mutant), key=mutant.key, tests=tests, **asdict(run))
             print(f"{run.outcome:9}  {mutant.module}:{mutant.line}  {mutant.operator}", flush=True)
 
         list(pool.map(try_one, sample))
@@ -498,14 +499,17 @@ def main() -> None:
     every = [mutant for name, source in sources.items() for mutant in mutants(name, source)]
     sample = drawn(every, given.sample, given.seed)
     results = Results(given.results, keep=given.resume or given.survivors)
-    left = [
-        mutant
-        for mutant in sample
-        if mutant.key not in results.found
-        or (given.survivors and results.found[mutant.key]["outcome"] == "survived")
-    ]
+    tests = Tests()
+    own = {module: tests.own(module) for module in chosen}
+
+    def is_known(mutant: Mutant) -> bool:
+        row = results.found.get(mutant.key, {"tests": None})
+        again = given.survivors and row.get("outcome") == "survived"
+        return row["tests"] == own[mutant.module] and not again
+
+    left = [mutant for mutant in sample if not is_known(mutant)]
     print(f"{len(every)} mutants, {len(sample)} drawn, {len(left)} to try.", flush=True)
-    try_all(left, results, given.jobs)
+    try_all(left, own, results, given.jobs)
     print(table(sample, results.found))
 
 

@@ -99,6 +99,10 @@ class Pairs:
     complete: bool = False  # whether `values` is the whole spectrum
     stopped: bool = False  # whether the iteration ended before its tolerance
 
+    def captured(self, k: int) -> NDArray:
+        """Return `history`, with the sum of the first k at its end where all were found."""
+        return np.append(self.history, self.values[:k].sum()) if self.complete else self.history
+
     def rest(self, trace: float, k: int) -> float:
         """Return a bound on all eigenvalues but the first k, `trace` being the sum of all."""
         if self.complete:
@@ -111,7 +115,7 @@ def whole(M: NDArray) -> Pairs:
     with threads.blas_for(len(M) ** 3):
         values, vectors = np.linalg.eigh(M)
     values = values[::-1].clip(min=0.0)
-    return Pairs(values, vectors[:, ::-1], np.array([values.sum()]), complete=True)
+    return Pairs(values, vectors[:, ::-1], np.empty(0), complete=True)
 
 
 def top_pairs(M: NDArray, k: int, *, check_finite: bool = True) -> tuple[NDArray, NDArray]:
@@ -190,8 +194,7 @@ def lanczos(
                     stopped = True
                     break
                 pairs = whole(A.formed())
-                history.append(float(pairs.values[:k].sum()))
-                watch(history[-1])
+                watch(float(pairs.values[:k].sum()))
                 return replace(pairs, history=np.array(history), steps=basis.steps + 1)
             now = (basis.size, residual)
             look, last = _next_look(last, now, tol, max(2 * k, basis.size + block)), now

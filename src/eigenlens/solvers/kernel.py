@@ -264,7 +264,7 @@ def solve(
         smallest_eigenvalue=least,
         n_iter=pairs.steps,
         converged=certificate.holds,
-        objective_history=pairs.history,
+        objective_history=pairs.captured(k),
         certificate=certificate,
     )
 
@@ -299,7 +299,7 @@ def _whole(K: Centred) -> Pairs:
         values, U = scipy.linalg.eigh(
             K.formed(), driver="evd", overwrite_a=True, check_finite=False
         )
-    return Pairs(values[::-1], U[:, ::-1], np.array([values.sum()]), complete=True)
+    return Pairs(values[::-1], U[:, ::-1], np.empty(0), complete=True)
 
 
 class _Negative:

@@ -126,7 +126,7 @@ def from_operator(
         solver="randomized" if wide else "arpack",
         n_iter=pairs.steps,
         converged=certificate.holds,
-        objective_history=pairs.history / dof,
+        objective_history=pairs.captured(k) / dof,
         certificate=certificate,
         mean=A.mean,
     )
