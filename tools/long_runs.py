@@ -1,6 +1,6 @@
 """Many fits in one process, and streams that go on: memory stays flat, and numbers stay true.
 
-``python tools/long_runs.py --fits 10000`` fits every class in every setting, over and over, with
+``python -m tools.long_runs --fits 10000`` fits every class in every setting, over and over, with
 transform, clone, save and load now and then. ``--minutes 60`` feeds a stream of planted data to
 every class that takes one, and compares what it finds with the truth. Either ends with an error if
 memory grows, files or threads are left behind, or numbers go astray.
