@@ -73,6 +73,12 @@ def fitting(method: Method) -> Method:
     return all_or_nothing(checked)
 
 
+def _cast(value: NDArray, dtype: np.dtype) -> NDArray:
+    """Return an array in another dtype, with inf for what that cannot hold."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(value, dtype=dtype)
+
+
 def _in_passes(fit_transform: Method) -> Method:
     """Fit and then transform a table in blocks, whose scores a fit does not keep."""
 
@@ -310,22 +316,23 @@ class Estimator(
     def _store(self, solution: Solution, X: Any) -> None:
         """Store each field of the solution that is not None under its name and an underscore.
 
-        Arrays get the dtype of `X`.
+        Arrays get the dtype of `X`, unless that cannot hold them.
         """
         for item in fields(solution):
             value = getattr(solution, item.name)
             if item.name == "components":
                 value = fix_signs(value)
             if isinstance(value, np.ndarray) and item.name != "objective_history":
-                value = self._as_dtype(value, X.dtype)
+                cast = _cast(value, X.dtype)
+                lost = value.dtype != X.dtype and np.isinf(cast).any()
+                value = value if lost else cast
             if value is not None:
                 setattr(self, item.name + "_", value)
 
     def _as_dtype(self, value: NDArray, dtype: np.dtype) -> NDArray:
-        """Return an answer in the dtype of X, if that can hold it."""
-        with np.errstate(over="ignore"):
-            cast = np.ascontiguousarray(value, dtype=dtype)
-        if value.dtype != dtype and np.isinf(cast).any():
+        """Return an answer in the dtype of X, or say that this cannot hold it."""
+        cast = _cast(value, dtype)
+        if np.isinf(cast).any():
             self._refuse_large(dtype)
         return cast
 

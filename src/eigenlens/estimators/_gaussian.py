@@ -151,8 +151,8 @@ class GaussianSpectrum(Estimator):
     def _scale(self) -> NDArray:
         """Return the deviations of the scores, kept from zero for components without variance."""
         scale = np.sqrt(self.explained_variance_)
-        least = np.finfo(scale.dtype).eps * min(1.0, scale.max(initial=0.0))  # in any unit
-        return np.maximum(scale, least)
+        size = min(1.0, scale.max(initial=0.0)) or 1.0  # in any unit
+        return np.maximum(scale, np.finfo(scale.dtype).eps * size)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return the rows of the original space that have the scores `X`.

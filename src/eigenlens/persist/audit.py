@@ -103,11 +103,15 @@ def builder(name: str) -> str | None:
     return "ObjectNode" if name in _ours() else BUILDERS.get(name)
 
 
-@cache
 def _ours() -> set[str]:
     """Return the names of the types of ours; to find them loads all of their modules."""
+    return _names(tuple(classes().values()))
+
+
+@cache
+def _names(methods: tuple[type, ...]) -> set[str]:
     scaling = (getattr(scalers, name) for name in scalers.__all__)
-    every = (*classes().values(), *scaling, *RECORDS)
+    every = (*methods, *scaling, *RECORDS)
     return {f"{kind.__module__}.{kind.__name__}" for kind in every if _is_record(kind)}
 
 

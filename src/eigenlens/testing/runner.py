@@ -58,7 +58,7 @@ def contract(
     >>> from eigenlens.testing import contract
     >>> pairs = contract([PCA(n_components=2)], layers=[2])
     >>> sorted(check.name for _, check in pairs)[:2]
-    ['certificate', 'inverse']
+    ['certificate', 'column_order']
     """
     wanted = set(layers)
     return [pair for one in estimators for pair in _pairs(one, shape) if pair[1].layer in wanted]
