@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -671,3 +672,17 @@ def test_checkpoint_that_is_packed_to_burst(begun):
         archive.writestr("structure.npy", npy(np.zeros(10**6, np.uint8)))
     with pytest.raises(DataError, match=r"state.npz is damaged \(its arrays are packed"):
         fit()
+
+
+# ------------------------------------------------------------------------------ promises
+
+
+def test_page_names_tests_that_there_are():
+    here = Path(__file__).parent
+    named = set(re.findall(r"`(test_\w+)`", (here.parent / "docs" / "security.md").read_text()))
+    there = {name for file in here.glob("*.py") for name in re.findall(DEFINED, file.read_text())}
+    assert len(named) > 30
+    assert named - there == set()
+
+
+DEFINED = re.compile(r"^def (test_\w+)", re.MULTILINE)
