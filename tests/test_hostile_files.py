@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import eigenlens
@@ -546,3 +548,141 @@ def test_text_without_a_cell(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(DataError, match=r"t.csv (has cells|is empty)"):
         eigenlens.open(tmp_path / "t.csv")
+
+
+# ------------------------------------------------------------------------------ found by spoiling
+
+
+@pytest.mark.parametrize("line", ["2.2E\0\0.4\n", "2\0\n", "2.2E", "2.5"])
+@pytest.mark.parametrize(
+    "form", ["array real general\n2 1\n1.0\n", "coordinate real general\n2 2 1\n1 1 "]
+)
+def test_matrix_of_text_with_a_line_without_an_end(tmp_path, form, line):
+    """scipy looks for the end of the line behind a number, and would go on to look for it."""
+    path = tmp_path / "t.mtx"
+    path.write_text(f"%%MatrixMarket matrix {form}{line}")
+    if "\0" in line:
+        with pytest.raises(DataError, match=r"t.mtx is not text"):
+            eigenlens.open(path)
+    else:
+        assert eigenlens.open(path).read().sum() == float(line.rstrip("E")) + form.count("1.0")
+
+
+def test_page_whose_head_has_no_end(tmp_path):
+    """A list of as many values as there are numbers, none of which takes a byte."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1.0, 2.0]}), path, use_dictionary=False, compression=None)
+    content, start = path.read_bytes(), 4
+    assert content[start] == 0x15
+    for head in (b"\x19\xf1" + b"\xff" * 8 + b"\x01", b"\x15" + b"\xff" * 20, b"\x1c" * 20):
+        path.write_bytes(content[:start] + head + content[start + len(head) :])
+        with pytest.raises(DataError, match=r"t.parquet, row group 0 is damaged"):
+            eigenlens.open(path).read()
+
+
+def test_stream_whose_message_goes_back(tmp_path):
+    path = tmp_path / "t.arrow"
+    table = pa.table({"a": [1.0, 2.0]})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    content = path.read_bytes()
+    length = struct.pack("<q", 16)  # of the body
+    assert content.count(length) > 0
+    at = -1
+    for _ in range(content.count(length)):
+        at = content.index(length, at + 1)
+        path.write_bytes(content[:at] + struct.pack("<q", -400) + content[at + 8 :])
+        with pytest.raises(DataError, match=r"t.arrow"):
+            eigenlens.open(path).read()
+
+
+@media
+@pytest.mark.parametrize("ending", ["mkv", "mpg", "mp4", "gif"])
+def test_video_of_anything(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    for seed in range(20):
+        path.write_bytes(np.random.default_rng(seed).bytes(2000))
+        with pytest.raises(DataError, match=rf"a.{ending} "):
+            eigenlens.open(path)
+
+
+def test_text_that_repeats_in_every_encoding(tmp_path):
+    texts = ["a", None, "b", "a"]
+    for encoding in ("PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+        path = tmp_path / f"{encoding}.parquet"
+        table = pa.table({"n": [1.0, 2.0, 3.0, 4.0], "t": texts})
+        pq.write_table(table, path, use_dictionary=False, column_encoding={"t": encoding})
+        opened = eigenlens.open(path, encode=True)
+        assert opened.names == ("n", "t=a", "t=b")
+        assert opened.column("t").tolist() == texts
+        assert_array_equal(opened.read()[:, 1], [1.0, np.nan, 0.0, 1.0])
+
+
+# ------------------------------------------------------------------------------ checkpoints
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """The folder of a fit that was interrupted, and what takes it up."""
+    from tools import fuzz
+
+    (tmp_path / "seeds").mkdir()
+    fuzz.of_checkpoints(tmp_path / "seeds")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name, content in pickle.loads((tmp_path / "seeds" / "NMF.folder").read_bytes()).items():
+        (folder / name).write_bytes(content)
+    return folder, lambda: fuzz.fit("NMF", folder, fuzz.in_blocks)
+
+
+def test_checkpoint_with_a_generator_beyond_its_state(begun):
+    folder, fit = begun
+    header = json.loads((folder / "header.json").read_text())
+    for spoil in (
+        {"draws": header["draws"] | {"state": {**header["draws"]["state"], "pos": 2**30}}},
+        {"draws": None},
+        {"seed": "x"},
+        {"identity": []},
+        {"format": None, "identity": 1},
+    ):
+        (folder / "header.json").write_text(json.dumps(header | spoil))
+        with pytest.raises(DataError, match=r"Delete the folder|delete the folder"):
+            fit()
+    (folder / "header.json").write_text(json.dumps(header))
+    fit()
+
+
+def test_checkpoint_that_names_files_elsewhere(begun, tmp_path):
+    """What is in its folder is read, and nothing else."""
+    from eigenlens.data.packed import read_packed, write_packed
+
+    folder, fit = begun
+    state = read_packed(folder / "state.npz")
+    elsewhere = tmp_path / "elsewhere.npz"
+    write_packed(elsewhere, [1.0] * 9)
+    state["files"] = [[str(elsewhere), count] for _, count in state["files"]]
+    write_packed(folder / "state.npz", state)
+    with pytest.raises(DataError, match=r"folder.elsewhere.npz is damaged"):
+        fit()
+
+
+def test_checkpoint_that_is_packed_to_burst(begun):
+    folder, fit = begun
+    with zipfile.ZipFile(folder / "state.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("structure.npy", npy(np.zeros(10**6, np.uint8)))
+    with pytest.raises(DataError, match=r"state.npz is damaged \(its arrays are packed"):
+        fit()
+
+
+# ------------------------------------------------------------------------------ promises
+
+
+def test_page_names_tests_that_there_are():
+    here = Path(__file__).parent
+    named = set(re.findall(r"`(test_\w+)`", (here.parent / "docs" / "security.md").read_text()))
+    there = {name for file in here.glob("*.py") for name in re.findall(DEFINED, file.read_text())}
+    assert len(named) > 30
+    assert named - there == set()
+
+
+DEFINED = re.compile(r"^def (test_\w+)", re.MULTILINE)

@@ -10,9 +10,9 @@ import copy
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-__all__ = ["in_bounds", "require_honest", "unpacked"]
+__all__ = ["PIECE", "in_bounds", "require_honest", "unpacked"]
 
-PIECE = 1 << 20  # bytes that are unpacked at a time
+PIECE = 1 << 20  # bytes that are looked at at a time
 
 
 def unpacked(archive: ZipFile) -> int:

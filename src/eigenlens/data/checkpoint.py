@@ -67,11 +67,12 @@ def resumable(
         header["groups"] = table.n_groups()
     journal = Journal.open(path, header)
     try:
-        if draws is not None:
-            draws.set_state(journal.header["draws"])
-        if isinstance(table, DaskBlocks):
-            table.groups = journal.header["groups"]
-        log = _Log(journal)
+        with journal.reading():
+            if draws is not None:
+                draws.set_state(_in_its_state(journal.header["draws"]))
+            if isinstance(table, DaskBlocks):
+                table.groups = int(journal.header["groups"])
+            log = _Log(journal)
         yield Checkpointed(table, log)
     except BaseException:
         journal.close()
@@ -236,7 +237,7 @@ class _Log:
             ends = np.cumsum([count for _, count in self._files])
             which = int(np.searchsorted(ends, number, side="right"))
             name, count = self._files[which]
-            answers = read_packed(self.journal.folder / name)
+            answers = read_packed(self.journal.folder / Path(name).name)
             self._old = dict(enumerate(answers, int(ends[which]) - count))
         return self._old.pop(number)
 
@@ -328,13 +329,20 @@ def _named(place: Stored | None) -> list[str] | None:
 
 
 def _found(place: list[str] | None, folder: Path) -> Stored | None:
-    return None if place is None else Stored(str(folder / place[0]), place[1])
+    return None if place is None else Stored(str(folder / Path(place[0]).name), place[1])
 
 
 def _state_of(draws: np.random.RandomState) -> dict[str, Any]:
     """Return the state of a generator as JSON takes it."""
     state: dict[str, Any] = draws.get_state(legacy=False)
     return json.loads(json.dumps(state, default=lambda thing: thing.tolist()))
+
+
+def _in_its_state(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a generator, if the place in it is one: numpy believes any."""
+    if not 0 <= state["state"]["pos"] <= len(state["state"]["key"]):
+        raise ValueError("a generator that is beyond its state")
+    return state
 
 
 def _question(task: Any, keep: int) -> str:

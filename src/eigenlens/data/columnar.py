@@ -29,6 +29,7 @@ MOST_GROWTH = 100  # times its size, that a file may unpack to at once
 GROWN_BYTES = 1 << 26  # that any file may
 PAGE_BYTES = 1 << 31  # of a page of a Parquet file, at most
 MOST_ROWS = 1 << 40
+ENCODINGS = {"PLAIN", "RLE", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}  # of which texts come each once
 
 
 def damaged(where: str, error: Exception) -> DataError:
@@ -70,7 +71,12 @@ def read_parquet(path: Path, name: str) -> Source:
         counts = [metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
         small = MOST_GROWTH * path.stat().st_size < PAGE_BYTES
     # as its values, each once, and their numbers: a text that repeats takes nothing in the file
-    texts = [field.name for field in schema if kind_of(field.type) == "text"]
+    coded = {column.path_in_schema: set(column.encodings) for column in _chunks(metadata)}
+    texts = [
+        field.name
+        for field in schema
+        if kind_of(field.type) == "text" and coded.get(field.name, ENCODINGS) <= ENCODINGS
+    ]
 
     def batches(columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         size, wanted = _rows_of([schema.field(column).type for column in columns]), set(columns)
@@ -98,6 +104,13 @@ def read_parquet(path: Path, name: str) -> Source:
 
     rows = _modest(sum(counts), name)
     return Source(name, schema, batches, rows, rows * len(schema) * 8)
+
+
+def _chunks(metadata: pyarrow.parquet.FileMetaData) -> Iterator[Any]:
+    """Yield what is known of the columns in the first rows."""
+    if metadata.num_row_groups:
+        group = metadata.row_group(0)
+        yield from (group.column(j) for j in range(group.num_columns))
 
 
 def _parquet(

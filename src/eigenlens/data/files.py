@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import io, sparse
 
-from .archives import in_bounds, unpacked
+from .archives import PIECE, in_bounds, unpacked
 from .arrow import ArrowBlocks, Source
 from .blocks import ArrayBlocks, Blocks
 from .columnar import damaged, read_arrow, read_parquet
@@ -302,8 +303,23 @@ def _mtx(path: Path, name: str, text: Text) -> ArrayBlocks:
         rows, columns, _, form, *_ = io.mminfo(path)
         if form == "coordinate":
             _require_sides((rows, columns), path, name)
-        matrix = io.mmread(path)
+        matrix = io.mmread(_with_ends_of_lines(path, name))
     return _of_array(matrix, name)
+
+
+def _with_ends_of_lines(path: Path, name: str) -> Path | BytesIO:
+    """Return a file of text in which every line has an end.
+
+    scipy looks for it behind each number, where zero bytes or the end of the file would keep it
+    from one: that ends the process.
+    """
+    last = b""
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            if b"\0" in piece:
+                raise DataError(f"{name} is not text. Make or fetch it anew.")
+            last = piece[-1:]
+    return path if last == b"\n" else BytesIO(path.read_bytes() + b"\n")
 
 
 @contextmanager

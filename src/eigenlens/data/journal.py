@@ -17,6 +17,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -85,17 +87,26 @@ class Journal:
                 temporary.write_text(json.dumps(header))
             self.header = header
             return
-        try:
+        with self.reading():
             self.header = json.loads(file.read_text())
-            found, form = self.header["identity"], self.header["format"]
-        except (ValueError, KeyError, TypeError):
-            raise DataError(
-                f"{file} is damaged. Delete the folder {self.folder} to begin anew."
-            ) from None
-        asked = header["identity"] | {"the format": FORMAT}
-        self._require_same(found | {"the format": form}, asked)
+            found = dict(self.header["identity"], **{"the format": self.header["format"]})
+            self.header["seed"] = int(self.header["seed"])
+        self._require_same(found, header["identity"] | {"the format": FORMAT})
         if (self.folder / "state.npz").exists():
             self.state = read_packed(self.folder / "state.npz")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn whatever a header or a state raises that is not as we write it into one error."""
+        try:
+            yield
+        except DataError:
+            raise
+        except Exception:
+            raise DataError(
+                f"{self.folder / 'header.json'} is damaged. Delete the folder {self.folder} to "
+                "begin anew."
+            ) from None
 
     def _require_same(self, found: dict[str, Any], asked: dict[str, Any]) -> None:
         differ = [name for name in {**found, **asked} if found.get(name) != asked.get(name)]

@@ -20,7 +20,7 @@ DICTIONARY, BATCH = 2, 3  # kinds of messages
 def batches_of_file(file: FileIO) -> tuple[list[int], list[int]]:
     """Return where the dictionaries and the batches of an Arrow file are, as its end says."""
     end = file.seek(-10, 2)  # a length, and the mark of the format
-    (length,) = struct.unpack("<i", file.read(4))
+    (length,) = struct.unpack("<I", file.read(4))
     file.seek(end - length)
     foot = _Table.root(file.read(length))
     return foot.places(2), foot.places(3)
@@ -32,6 +32,8 @@ def batches_of_stream(file: FileIO) -> Iterator[tuple[int, int]]:
     while (message := _message(file, at)) is not None:
         head, body = message
         yield at, head.byte(1)
+        if head.long(3) < 0:  # would go back, and so on
+            raise ValueError("a body of negative size")
         at = body + head.long(3)
 
 
@@ -57,7 +59,7 @@ def _message(file: FileIO, at: int) -> tuple[_Table, int] | None:
         length, at = file.read(4), at + 4
     if len(length) < 4 or not any(length):
         return None
-    (size,) = struct.unpack("<i", length)
+    (size,) = struct.unpack("<I", length)
     return _Table.root(file.read(size)), at + 4 + size
 
 

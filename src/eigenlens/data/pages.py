@@ -64,16 +64,23 @@ class _Thrift:
         self.content, self.at = content, 0
 
     def byte(self) -> int:
-        self.at += 1
+        self.move(1)
         return self.content[self.at - 1]
+
+    def move(self, size: int) -> None:
+        self.at += size
+        if self.at > len(self.content):
+            raise IndexError(self.at)
 
     def number(self) -> int:
         """Return a number in groups of seven bits, the last of them first."""
-        value, shift = 0, 0
-        while (byte := self.byte()) & 0x80:
+        value = 0
+        for shift in range(0, 64, 7):
+            byte = self.byte()
             value |= (byte & 0x7F) << shift
-            shift += 7
-        return value | byte << shift
+            if byte < 0x80:
+                return value
+        raise ValueError("a number without an end")
 
     def signed(self) -> int:
         value = self.number()
@@ -95,8 +102,7 @@ class _Thrift:
         if kind in (I16, I32, I64):
             self.number()
         elif kind == BINARY:
-            size = self.number()
-            self.at += size
+            self.move(self.number())
         elif kind in (LIST, SET):
             head = self.byte()
             for _ in range(self.number() if head >> 4 == 0xF else head >> 4):
@@ -110,4 +116,4 @@ class _Thrift:
         elif kind == STRUCT:
             self.struct()
         else:
-            self.at += 8 if kind == DOUBLE else 1
+            self.move(8 if kind == DOUBLE else 1)

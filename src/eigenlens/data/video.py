@@ -108,8 +108,10 @@ class VideoBlocks(Pictures):
                 stream = container.streams.video[0]
                 stream.thread_type = "AUTO"
                 yield container, stream
-        except av.FFmpegError as error:
-            reason = str(error.strerror or error)[:120]
+        except DataError:
+            raise
+        except Exception as error:  # also where names in the file are no text
+            reason = " ".join(str(getattr(error, "strerror", None) or error).split())[:120]
             raise DataError(
                 f"{self.path} is damaged, cut off or no video ({reason}). Make or fetch it anew."
             ) from None
