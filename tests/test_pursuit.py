@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens import datasets
 from eigenlens.solvers import admm, pursuit
+from eigenlens.solvers.pursuit_tables import Problem, Whole
 
 CASES = list(product([False, True], [False, True], [0.0, 0.2]))
 OPTIONS = pytest.mark.parametrize(("rows", "centre", "missing"), CASES)
@@ -439,3 +440,19 @@ def test_rank_does_not_count_what_is_smaller_than_all_that_does_not_fit():
     problem = datasets.planted_pursuit(200, 200, 20, density=0.2, random_state=0)
     found = solve(problem.X, lam=200**-0.5, centre=False)
     assert len(found.components) == 20
+
+
+def test_what_is_trimmed_goes_to_the_sparse_part():
+    """Its norm grows by no more than the bound that the objective is charged with."""
+    M = hard(1, 0.0, shape=(30, 20))
+    problem = Problem(lam=0.2, rows=False, centre=False, delta=0.0)
+    rounds = pursuit._Rounds(Whole(M, problem, np.random.default_rng(0)), problem)
+    for _ in range(10):
+        rounds.go()
+    s, before = rounds.tables.s.copy(), rounds.objective
+    assert len(s) > 2
+    rounds.misfit = s[1:3].mean() / rounds.scale  # between two of them
+    rounds.trim()
+    np.testing.assert_array_equal(rounds.tables.s, s[:2])
+    grown = 0.2 * np.sqrt(M.size) * np.linalg.norm(s[2:])
+    assert rounds.objective == pytest.approx(before - s[2:].sum() + grown, rel=1e-12)
