@@ -374,6 +374,18 @@ def test_number_of_threads_does_not_matter():
     np.testing.assert_array_equal(found.components, alone.components)
 
 
+def test_a_small_table_in_single_precision_is_taken_in_double(monkeypatch):
+    X = planted().astype(np.float32)
+    begin = start(X)
+    single, double = fit(X, begin=begin), fit(X.astype(np.float64), begin=begin)
+    np.testing.assert_array_equal(single.components, double.components)
+    np.testing.assert_array_equal(single.codes, double.codes)
+    monkeypatch.setattr(hals, "SMALL", X.size - 1)
+    assert hals._exact(X) is X  # a large one is not copied
+    monkeypatch.setattr(hals, "SMALL", X.size)
+    assert hals._exact(X).dtype == np.float64
+
+
 def test_single_precision_of_a_large_table():
     X = planted(n=4000, d=300)
     W, H = start(X)

@@ -149,8 +149,9 @@ def test_bad_rows_and_weights_are_refused_with_a_remedy(X, weight, words):
 def test_covariance_needs_more_rows_than_ddof():
     one = Moments().update([[1.0, 2.0]])
     np.testing.assert_array_equal(one.covariance(ddof=0), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="Give more rows"):
-        one.covariance()
+    for ddof in (1, 2.5):
+        with pytest.raises(ValueError, match="Give more rows"):
+            one.covariance(ddof)
     assert repr(one) == "Moments(count=1, mass=1, columns=2)"
 
 

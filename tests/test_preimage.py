@@ -53,6 +53,23 @@ def test_the_answer_is_where_the_gradient_vanishes(name):
     assert (distance(kernel, P, G, Z) <= distance(kernel, P, G, start) + 1e-12).all()
 
 
+@pytest.mark.parametrize("unit", [2.0**-12, 2.0**12])
+@pytest.mark.parametrize("name", ["rbf", "quadratic"])
+def test_units_of_the_points_do_not_matter(name, unit):
+    """Powers of two, which round nothing: the very same steps."""
+    P, G, start = combination()
+    kernel, scaled = (
+        (Rbf(0.4), Rbf(0.4 / unit**2))
+        if name == "rbf"
+        else (Polynomial(0.5, 2, 1.0), Polynomial(0.5 / unit**2, 2, 1.0))
+    )
+    far = 30 * start  # from where some steps are as long as they may be
+    Z, status = fixed_point(kernel, P, G, far, max_iter=200)
+    again, same = fixed_point(scaled, unit * P, G, unit * far, max_iter=200)
+    np.testing.assert_array_equal(same, status)
+    np.testing.assert_allclose(again, unit * Z, rtol=1e-9)
+
+
 def test_plain_iteration_ends_at_the_same_points():
     kernel = Rbf(0.4)
     P, G, start = combination()

@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens import datasets
 from eigenlens.solvers import admm, pursuit
+from eigenlens.solvers.pursuit_tables import Problem, Whole
 
 CASES = list(product([False, True], [False, True], [0.0, 0.2]))
 OPTIONS = pytest.mark.parametrize(("rows", "centre", "missing"), CASES)
@@ -448,3 +449,19 @@ def test_a_table_of_which_all_is_gross():
     found = solve(M, lam=1 / 6**0.5, centre=False, max_iter=50)
     assert np.isfinite(found.certificate.value)
     assert found.certificate.value >= 0
+
+
+def test_what_is_trimmed_goes_to_the_sparse_part():
+    """Its norm grows by no more than the bound that the objective is charged with."""
+    M = hard(1, 0.0, shape=(30, 20))
+    problem = Problem(lam=0.2, rows=False, centre=False, delta=0.0)
+    rounds = pursuit._Rounds(Whole(M, problem, np.random.default_rng(0)), problem)
+    for _ in range(10):
+        rounds.go()
+    s, before = rounds.tables.s.copy(), rounds.objective
+    assert len(s) > 2
+    rounds.misfit = s[1:3].mean() / rounds.scale  # between two of them
+    rounds.trim()
+    np.testing.assert_array_equal(rounds.tables.s, s[:2])
+    grown = 0.2 * np.sqrt(M.size) * np.linalg.norm(s[2:])
+    assert rounds.objective == pytest.approx(before - s[2:].sum() + grown, rel=1e-12)
