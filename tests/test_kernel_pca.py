@@ -373,6 +373,25 @@ def test_equal_rows_are_said_to_be_equal(options):
         np.testing.assert_allclose(model.denoise(np.ones((4, 3))), 1.0, atol=1e-12)
 
 
+def test_the_way_back_from_no_components():
+    """Every row is one point, whose pre-image is a ridge's: n / (n + alpha) of the rows."""
+    for kernel in ("rbf", "laplacian", "chi2"):
+        model = KernelPCA(2, kernel=kernel, remove_zero_eig=True, fit_inverse_transform=True)
+        with pytest.warns(UserWarning, match="equal in the feature space"):
+            scores = model.fit_transform(np.ones((6, 3)))
+        assert scores.shape == (6, 0)
+        np.testing.assert_allclose(model.inverse_transform(scores), 6 / 7, rtol=1e-12)
+
+
+def test_equal_rows_are_not_said_to_be_few_landmarks_too():
+    X = np.full((5, 2), 1e-15, dtype=np.float32)
+    X[2, 0] = 1e-12
+    options = {"kernel": "matern", "gamma": 1e-9, "approximation": "nystrom", "random_state": 0}
+    with pytest.warns(UserWarning) as heard:
+        KernelPCA(0.99, **options).fit(X)
+    assert ["equal in the feature space" in str(one.message) for one in heard] == [True]
+
+
 def test_a_fit_cut_short_says_so():
     X = rows(1000, 20)
     with pytest.warns(ConvergenceWarning, match="eigen_solver='dense'"):

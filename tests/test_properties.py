@@ -330,7 +330,7 @@ WARNED = [
     "The kernel is not positive definite: its smallest eigenvalue is",
     "All rows of X are equal in the feature space of the kernel",
     r"n_components=\d+ is more than the \d+ rows of X, and no more than \d+ components",
-    r"\d+ landmarks give \d+ components, not n_components=\d+",
+    r"\d+ landmarks give (\d+ components|\d+% of the variance), not n_components=",
     r"The number of connected components of the neighbors graph is \d+",
     r"n_components=\d+ is more than the \d+ rows of X, and no more than \d+ coordinates",
     "The provided input is a square matrix. Note that fit takes its rows as samples",

@@ -409,7 +409,8 @@ class KernelPCA(Estimator):
 
     def _warn_of_few(self, found: Expansion, k: Any) -> None:
         """Say so if landmarks cannot give what was asked for."""
-        if not self.approximation or k is None or not found.total_variance:
+        nothing = not (found.eigenvalues > 0).any()  # of which `_without_zeros` has told
+        if not self.approximation or k is None or nothing:
             return
         reached = len(found.eigenvalues) if k >= 1 else found.explained_variance_ratio.sum()
         if reached < k and not self.remove_zero_eig:

@@ -340,6 +340,8 @@ class Function(Kernel):
         self.function = function
 
     def ready(self, X: Any, origin: NDArray | None = None) -> Points:
+        if X.shape[1] == 0:  # rows without a number are one point, as they are to other kernels
+            X = np.zeros((X.shape[0], 1))
         # some loops of scikit-learn take no array that is read-only
         return Points(X if sparse.issparse(X) else np.require(X, requirements="W"))
 
