@@ -9,7 +9,7 @@ import pytest
 
 from tools import fuzz
 
-FILES = 200  # of each kind
+FILES = 50  # of each kind
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as Linux does")

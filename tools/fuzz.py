@@ -35,7 +35,7 @@ from unittest import mock
 import numpy as np
 
 SECONDS = 60  # that a file may take
-USED = 10  # that a model may be used for: what was spoiled may be how often it tries
+USED = 2  # that a model may be used for: what was spoiled may be how often it tries
 MEMORY = 200_000  # kB that it may take
 ROOM = 6 << 30  # bytes of addresses of the process that reads, which are more than its memory
 ROWS = 10**7  # after which a table is long enough

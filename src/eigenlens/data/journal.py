@@ -33,7 +33,7 @@ except ImportError:  # Windows
 
 __all__ = ["Journal"]
 
-FORMAT = 1
+FORMAT = 2
 HALF = (".*.npz", ".*.json")  # what `atomic` has not finished
 OURS = ("state.npz", "answers-*.npz", "rows-*.npz", *HALF, "header.json", "lock")
 TEMPORARY = "eigenlens-*"  # folders of rows that did not fit in memory

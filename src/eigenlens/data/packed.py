@@ -52,6 +52,7 @@ def write_arrays(path: Path, arrays: Iterable[tuple[str, NDArray]]) -> None:
     They are taken one after the other, so that only one needs to be in memory.
     """
     with atomic(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        archive.comment = path.name.encode()  # so that no file is taken for another
         for key, array in arrays:
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
@@ -107,7 +108,9 @@ def _read(path: Path, *keys: str) -> dict[str, NDArray]:
 
 
 def _require_as_written(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise if an archive unpacks to more than it has, as ours never does."""
+    """Raise if an archive has another's name, or unpacks to more than it has, as ours never do."""
+    if archive.comment != path.name.encode():
+        raise zipfile.BadZipFile("it was written under another name")
     if unpacked(archive) > path.stat().st_size:
         raise zipfile.BadZipFile("its arrays are packed, which is not done here")
 
