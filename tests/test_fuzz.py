@@ -1,6 +1,6 @@
 """Files that were spoiled at random are read or refused in one sentence; nothing else happens.
 
-For longer runs there is ``python tools/fuzz.py``.
+For longer runs there is ``python -m tools.fuzz``.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Files that were spoiled at random, to see that each is read or refused, and nothing else happens.
 
-``python tools/fuzz.py --minutes 10 --seed 0 --only npy,parquet`` makes small files of every kind
+``python -m tools.fuzz --minutes 10 --seed 0 --only npy,parquet`` makes small files of every kind
 that is read, spoils them again and again, gives each to a process beside this one, and prints what
 came of them. That process has little memory; it is replaced when it ends or takes too long. A file
 is kept, under the name that is printed, if it ends the process, takes too long or too much memory,

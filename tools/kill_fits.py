@@ -1,6 +1,6 @@
 """Fits that are killed at random moments and taken up again, to see that their numbers stay.
 
-``python tools/kill_fits.py`` kills each method 20 times by SIGKILL and prints what came of it;
+``python -m tools.kill_fits`` kills each method 20 times by SIGKILL and prints what came of it;
 ``--kills`` and ``--seed`` say how often and when, names choose among the methods. A fit that ends
 is compared with one that nobody disturbed, to the bit, and the next one begins from the start. The
 table is slow on purpose, and saved far more often than usual, so that many kills strike a save.

@@ -1,6 +1,6 @@
 """Mutants: small changes to the source, each of which some test should notice.
 
-``python tools/mutants.py --sample 400 --seed 0`` changes one operator, number or condition at a
+``python -m tools.mutants --sample 400 --seed 0`` changes one operator, number or condition at a
 time (the operators are cosmic-ray's) in ``solvers``, ``ops``, ``select`` or ``_base.py``, runs the
 module's own tests, and prints how many changes they noticed and the diff of each that they did not.
 ``--only solvers/altproj`` keeps to a part. What was found is written to ``build/mutants.jsonl`` as
