@@ -681,7 +681,7 @@ def test_checkpoint_in_which_files_have_changed_places(begun):
     folder, fit = begun
     for file in folder.glob("answers-*.npz"):
         shutil.copy(folder / "state.npz", file)
-    with pytest.raises(DataError, match="is damaged .it was written under another name"):
+    with pytest.raises(DataError, match=r"is damaged \(it was written under another name"):
         fit()
 
 
