@@ -190,6 +190,13 @@ def test_bad_rows(size):
     np.testing.assert_allclose(found.scores[bad], 0, atol=1e-5)
 
 
+def test_bad_rows_in_many_blocks(monkeypatch):
+    X = with_bad_rows(0, 10.0)[0] + 3
+    one = solve(X, 3, rows=True)
+    monkeypatch.setattr(altproj, "BLOCK_BYTES", 50 * X.itemsize * 20)
+    same(solve(X, 3, rows=True), one)
+
+
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_bad_rows_close_together(k):
     X, _, bad, components = with_bad_rows(4, 0.0, n=60, d=50, k=k, share=0.15, noise=0.01)

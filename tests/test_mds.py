@@ -21,7 +21,7 @@ from eigenlens.ops.distances import between, matrix_of, require_distances
 from eigenlens.ops.laplacian import Complete, Laplacian, pieces_of
 from eigenlens.ops.monotone import Monotone, pooled, tied
 from eigenlens.ops.placing import own_stress, place, trilateration
-from eigenlens.ops.stress import NONE, Stress, distances_of_rows, pull_of_rows, sharing
+from eigenlens.ops.stress import MOST, NONE, PAIRS, Stress, distances_of_rows, pull_of_rows, sharing
 from eigenlens.solvers.classical import filled, from_distances, from_points
 from eigenlens.solvers.mds import MANY, _classical, choose_solver, landmarks, placed, solve
 from eigenlens.solvers.pair_sgd import SIDE, SWEEPS, sweep, sweeps
@@ -120,6 +120,7 @@ def test_pieces_of_work_cover_every_row_once():
         assert pieces[0][0] == 0
         assert pieces[-1][1] == n
         assert all(a[1] == b[0] for a, b in pairwise(pieces))
+        assert len(pieces) == max(1, min(MOST, n * (n - 1) // 2 // PAIRS))
 
 
 def test_stress_in_many_pieces_is_that_in_one(many_threads):
@@ -599,6 +600,18 @@ def test_loop_that_places_is_its_twin():
         ends.append((Y, value))
     assert_allclose(ends[0][0], ends[1][0], atol=1e-8)
     assert_allclose(ends[0][1], ends[1][1], rtol=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_places_do_not_depend_on_units(unit):
+    P, T = rng(1).standard_normal((2, 9)), rng(2).uniform(0.2, 3, (5, 9))
+    ends = []
+    for scale in (1.0, unit):
+        Y, value = np.empty((5, 2)), np.empty(5)
+        place(scale * T, NONE, scale * P, Y, value)
+        ends.append((Y / scale, value / scale**2))
+    assert_allclose(*(Y for Y, _ in ends), atol=1e-8)
+    assert_allclose(*(value for _, value in ends), rtol=1e-10)
 
 
 def test_the_lower_of_two_ends_counts():

@@ -60,6 +60,14 @@ def steps(X, batch_size=250, **how):
 # ---------------------------------------------------------------------------------- the solver
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_leading_atoms_beyond_the_rank_are_zero(unit):
+    X = unit * np.outer(np.arange(1.0, 8.0), [3.0, 4.0, 0.0])
+    atoms, length = online.leading_atoms(X, 4), max(np.linalg.norm(X), 1.0)
+    assert_allclose(np.abs(atoms[0]), [0.6 * length, 0.8 * length, 0.0], rtol=1e-9)
+    assert not atoms[1:].any()
+
+
 @pytest.mark.parametrize("positive", [False, True])
 def test_sums_are_those_of_the_latest_code(positive):
     """From the second epoch on, nothing of the first is left in A and B."""

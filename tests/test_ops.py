@@ -130,6 +130,18 @@ def test_operator_equals_the_centred_matrix(kind, shape, width):
     assert op.square == pytest.approx((A**2).sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_product_with_a_given_mean(kind, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 30)) * (rng.random((80, 30)) < 0.3)
+    V, mean, weight = rng.standard_normal((30, 4)), rng.standard_normal(30), rng.random(80)
+    A = X - mean
+    expected = A.T @ (weight[:, None] * (A @ V) if weighted else A @ V)
+    found = centred.gram_of(KINDS[kind](X), weight if weighted else None, mean, V)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
 def test_a_full_sparse_column_keeps_its_digits():
     """Its mean is 1e8 times its deviation: centring after the product would leave nothing."""
     X = table(500, 6)
@@ -247,6 +259,16 @@ def test_a_budget_of_steps_is_kept():
     op = Operator(with_spectrum(SPECTRA["flat"])[0])
     pairs = lanczos(op, 5, rng=np.random.default_rng(0), tol=1e-12, block=15, max_steps=3)
     assert op.passes == pairs.steps == 3
+    assert not op.was_formed
+
+
+def test_one_pair_to_a_tolerance_relative_to_it():
+    """All others are so small that their residuals are below it at once."""
+    op = Operator(with_spectrum(np.r_[1e9, np.linspace(2, 1, 1499)])[0])
+    pairs = lanczos(op, 1, rng=np.random.default_rng(0), tol=1e-7)
+    assert pairs.values[0] == pytest.approx(1e9, rel=1e-12)
+    more = lanczos(op, 3, rng=np.random.default_rng(0), tol=1e-7)
+    assert max(pairs.steps, more.steps) <= 6
     assert not op.was_formed
 
 

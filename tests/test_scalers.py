@@ -234,6 +234,12 @@ def test_quantiles_are_exact_for_any_table(monkeypatch, gather):
     assert table.passes <= (1 if gather > A.size * 6 else 15)
 
 
+def test_a_column_without_entries_has_no_least():
+    table = Counted(np.column_stack([np.arange(9.0), np.full(9, np.nan)]), 4)
+    found = order.order_statistics(table, np.zeros((1, 2), np.int64), order.ends(table))
+    assert_array_equal(found, [[0.0, np.nan]])
+
+
 def test_easy_quantiles_take_three_passes(monkeypatch):
     monkeypatch.setattr(order, "GATHER", 200)
     passes = []

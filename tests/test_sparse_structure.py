@@ -34,6 +34,17 @@ def group_penalty(D, alpha, groups=GROUPS):
 # ----------------------------------------------------------------------------------- the loops
 
 
+@pytest.mark.parametrize(("price", "worth"), [(0.1, True), (0.2, False)])
+def test_an_unused_direction_is_used_if_that_lowers_the_objective(price, worth):
+    """Alone it takes a column of length 1.5 at alpha = 1: half the square of the rest, 0.125."""
+    A = np.zeros((4, 3))
+    A[1, 2] = 1.5
+    within = sparse_l1._Within(normalise=False, positive=False, price=np.full(4, price))
+    descent = sparse_l1._Descent(A, Lasso(np.ones(1)), within)
+    descent.begin((np.zeros((4, 1)), np.zeros((3, 1))))
+    assert descent.use_an_unused(1e-9) == worth
+
+
 def test_lasso_of_many_nonzeros_meets_its_conditions():
     """More nonzeros than a linear system is solved for, and matrices that have no inverse."""
     rng = np.random.default_rng(0)

@@ -132,6 +132,14 @@ def test_tree_is_near_to_all_pairs_and_nearer_for_small_angles():
     assert errors[1] < 2e-2
 
 
+def test_tree_goes_along_a_line():
+    """The place at its far end is in the last cell, not in one beyond, which is the first."""
+    Y = np.outer(np.arange(50.0), [1.0, 1.0])[::-1]
+    tree = Tree(sparse.csr_array((50, 50), dtype=np.float32), 1.0, 0.5)
+    tree(Y, 1.0, False)
+    np.testing.assert_array_equal(tree._order, np.arange(50)[::-1])
+
+
 def test_tree_takes_places_that_coincide():
     Y = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 40, axis=0)
     P = sparse.csr_array((200, 200), dtype=np.float32)
