@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 # The same examples each time, but in the long run: a test that was green stays green.
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=300, derandomize=True)
-settings.register_profile("long", deadline=None, max_examples=4000)
+settings.register_profile("long", deadline=None, max_examples=4000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
