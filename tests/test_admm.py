@@ -234,3 +234,11 @@ def test_leaves_the_table_alone():
     before = M.copy()
     admm.solve(M, lam=0.22, max_iter=5)
     np.testing.assert_array_equal(M, before)
+
+
+def test_what_rests_without_its_proof_has_not_converged():
+    M = np.random.default_rng(0).standard_normal((12, 8))
+    found = admm.solve(M, lam=12**-0.5, tol=0.1, gap_tol=1e-9, max_iter=1000)
+    assert found.n_iter < 1000
+    assert not found.certificate.holds
+    assert not found.converged

@@ -375,7 +375,7 @@ def test_equal_rows_are_said_to_be_equal(options):
 
 def test_the_way_back_from_no_components():
     """Every row is one point, whose pre-image is a ridge's: n / (n + alpha) of the rows."""
-    for kernel in ("rbf", "laplacian", "chi2"):
+    for kernel in ("rbf", "laplacian"):
         model = KernelPCA(2, kernel=kernel, remove_zero_eig=True, fit_inverse_transform=True)
         with pytest.warns(UserWarning, match="equal in the feature space"):
             scores = model.fit_transform(np.ones((6, 3)))
@@ -390,6 +390,22 @@ def test_equal_rows_are_not_said_to_be_few_landmarks_too():
     with pytest.warns(UserWarning, match="equal in the feature space") as heard:
         KernelPCA(0.99, **options).fit(X)
     assert len(heard) == 1
+
+
+def test_variances_beside_large_numbers_are_not_more_than_all():
+    """Of a sparse table no mean is taken off: the kernel is rounded to what the columns vary by."""
+    X = np.full((5, 3), 1e16)
+    X[:, 2] += [0, 10e8, 1e8, 14e8, -6e8]
+    model = KernelPCA(0.99, eigen_solver="dense").fit(sparse.csr_array(X))
+    assert 0 < model.explained_variance_ratio_.sum() <= 1 + 1e-12
+
+
+def test_scores_that_single_precision_cannot_hold_are_refused():
+    X = np.array([[1e15, 1.0], [2e15, 3.0], [-1e15, 2.0], [0.0, 9.0]], np.float32)
+    model = KernelPCA(1, kernel="poly", gamma=1e9)
+    with pytest.raises(ValueError, match=r"overflow float32\. Divide X by a constant"):
+        model.fit(X).transform(X)
+    assert np.isfinite(model.fit(X.astype(float)).transform(X.astype(float))).all()
 
 
 def test_a_fit_cut_short_says_so():
@@ -665,6 +681,8 @@ def test_way_back_where_alpha_is_rounded_away():
 def test_counts_that_are_none():
     with pytest.raises(ValueError, match="compares counts"):
         KernelPCA(2, kernel="chi2").fit(rows())
+    with pytest.raises(ValueError, match=r"compares counts, which scores are not\. Take preimage"):
+        KernelPCA(2, kernel="chi2", fit_inverse_transform=True).fit(np.abs(rows()))
 
 
 def test_read_only_rows_of_a_kernel_of_scikit_learn():

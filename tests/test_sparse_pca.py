@@ -530,3 +530,12 @@ def test_scores_of_another_width_are_refused():
     model = SparsePCA(2).fit(table(60, 12))
     with pytest.raises(ValueError, match="takes scores on 2 components"):
         model.inverse_transform(np.ones((2, 3)))
+
+
+def test_scores_that_single_precision_cannot_hold_are_refused():
+    X = np.zeros((2, 40), np.float32)
+    X[0] = 1.7e38
+    model = SparsePCA(1, alpha=1e-3).fit(X)
+    with pytest.raises(ValueError, match=r"overflow float32\. Divide X by a constant"):
+        model.transform(X)
+    assert np.isfinite(model.transform(X.astype(float))).all()

@@ -331,10 +331,13 @@ class Estimator(
 
     def _as_dtype(self, value: NDArray, dtype: np.dtype) -> NDArray:
         """Return an answer in the dtype of X, or say that this cannot hold it."""
-        cast = _cast(value, dtype)
-        if np.isinf(cast).any():
-            self._refuse_large(dtype)
-        return cast
+        return self._finite(_cast(value, dtype))
+
+    def _finite(self, value: NDArray) -> NDArray:
+        """Return an answer, or say that its dtype cannot hold it."""
+        if not np.isfinite(value).all():
+            self._refuse_large(value.dtype)
+        return value
 
     def _refuse_large(self, dtype: np.dtype) -> NoReturn:
         raise ValueError(

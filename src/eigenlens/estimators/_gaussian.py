@@ -145,7 +145,7 @@ class GaussianSpectrum(Estimator):
         if sparse.issparse(X):
             scores = X @ V - self.mean_ @ V
         else:
-            scores = product(X, self.mean_, V)
+            scores = self._finite(product(X, self.mean_, V))
         return scores / self._scale() if self.whiten else scores
 
     def _scale(self) -> NDArray:

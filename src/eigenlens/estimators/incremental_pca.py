@@ -192,7 +192,7 @@ noise_variance_, n_components_, spectrum_, spectrum_complete_, total_variance_
     def _store(self, solution: Solution, X: Any) -> None:
         super()._store(solution, X)
         moments = self._moments
-        self.var_ = (moments.squares / moments.mass).astype(moments.dtype)
+        self.var_ = self._as_dtype(moments.squares / moments.mass, moments.dtype)
 
     def _warn(self, solution: Solution) -> None:
         warnings.warn(

@@ -448,6 +448,11 @@ class KernelPCA(Estimator):
                 f"X contains negative values, and kernel={self.kernel!r} compares counts. Take "
                 "another kernel, such as 'laplacian', or give X - X.min()."
             )
+        if counts and self.fit_inverse_transform and not self.preimage:
+            raise ValueError(
+                f"fit_inverse_transform takes the kernel between scores, and {self.kernel!r} "
+                "compares counts, which scores are not. Take preimage='learned'."
+            )
         if self.approximation and self.kernel == "sigmoid":
             raise ValueError(
                 "approximation needs a kernel that is positive definite, and 'sigmoid' is not. "
@@ -613,7 +618,7 @@ class KernelPCA(Estimator):
             scores: NDArray = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
         else:
             scores = self.axes_.scores  # of float64: eigenvalues may be too large for the others
-        return scores.astype(self.eigenvectors_.dtype)
+        return self._as_dtype(scores, self.eigenvectors_.dtype)
 
     def _asked_to_converge(self) -> bool:
         return self.iterated_power == "auto" or self.solver_ != "randomized"
@@ -633,7 +638,7 @@ class KernelPCA(Estimator):
         ndarray of shape (n_samples, n_components)
         """
         rows = self._fitted(X)
-        return self._scores(rows).astype(rows.dtype, copy=False)
+        return self._as_dtype(self._scores(rows), rows.dtype)
 
     def _scores(self, X: Any) -> NDArray:
         if self.kernel == "precomputed":

@@ -639,7 +639,7 @@ class SparsePCA(Streaming):
         ndarray of shape (n_samples, n_components)
         """
         rows: NDArray = self._fitted(X)
-        return product(rows, self.mean_, self._weights())
+        return self._finite(product(rows, self.mean_, self._weights()))
 
     def _weights(self) -> NDArray:
         """Return what centred rows are multiplied by to give scores, a column a component."""

@@ -53,14 +53,16 @@ def product(X: NDArray, mean: NDArray, V: NDArray, scale: NDArray | None = None)
     """Return ``(X - mean) * scale`` times V for dense `X`, centred block by block.
 
     `mean` and `scale` broadcast against `X`, `scale` is 1 by default. Centring before the product
-    keeps the digits that ``X V - mean V`` loses where means are large.
+    keeps the digits that ``X V - mean V`` loses where means are large. Sums that the dtype cannot
+    hold are inf or NaN.
     """
     block = _centring(X, mean, scale)
     blocks = threads.spans(len(X), max(64, (1 << 20) // max(1, X.shape[1] * X.itemsize)))
     out = np.empty((len(X), V.shape[1]), np.result_type(X, V))
 
     def part(i: int) -> None:
-        np.matmul(block(blocks[i]), V, out=out[blocks[i]])
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(block(blocks[i]), V, out=out[blocks[i]])
 
     threads.run(part, len(blocks))
     return out

@@ -102,6 +102,7 @@ def solve(
         if monitor(history[-1]) or converged or len(history) == max_iter:
             break
     U, s, Vt = state.low
+    certificate = Certificate(GAP, _gap(M, state, lam, rows, centre), gap_tol)
     return LowRank(
         solver="admm",
         mean=state.mean.astype(dtype),
@@ -110,9 +111,9 @@ def solve(
         scores=(U * s).astype(dtype),
         sparse=state.S.astype(dtype),
         n_iter=len(history),
-        converged=converged,
+        converged=converged and certificate.holds,
         objective_history=np.array(history),
-        certificate=Certificate(GAP, _gap(M, state, lam, rows, centre), gap_tol),
+        certificate=certificate,
     )
 
 

@@ -219,13 +219,14 @@ def solve(
             least = float(pairs.values[-1])
         elif not definite:
             least = -float(lanczos(_Negative(K), 1, rng=rng, tol=0.1, max_steps=PROBE).values[0])
-    # what is below zero is no variance
-    trace = K.trace if definite or not pairs.complete else float(pairs.values.clip(min=0).sum())
+    rounding = np.finfo(np.float64).eps * float(np.abs(K.diagonal).sum())
+    nothing = max(NOTHING * float(pairs.values[0]), rounding)
+    # what is below zero or rounding is no variance
+    trace = float(pairs.values[pairs.values > nothing].sum()) if pairs.complete else K.trace
     k = settle(rank, pairs.values, trace, pairs.complete)
     k = len(pairs.values) if k is None else min(k, len(pairs.values))
     values, U = pairs.values[:k].copy(), pairs.vectors[:, :k]
     residuals = K.gram(U) - U * values
-    rounding = np.finfo(np.float64).eps * float(np.abs(K.diagonal).sum())
     tol = max(tol, ROUNDINGS * rounding / max(float(pairs.values[0]), rounding))
     certificate = certify(
         residuals,
@@ -236,7 +237,6 @@ def solve(
         rest=pairs.rest(K.trace, k),
         stopped=pairs.stopped,
     )
-    nothing = max(NOTHING * float(pairs.values[0]), rounding)
     below = max(NEGATIVE * float(pairs.values[0]), ROUNDINGS * nothing)
     values[(values <= nothing) & ((values >= -below) | definite)] = 0.0
     if least is not None and (definite or abs(least) <= ROUNDINGS * nothing):
