@@ -6,6 +6,7 @@ wait for the numerical packages.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated, Any
 
@@ -83,4 +84,6 @@ def _options(
 
 def main() -> None:
     """Run the command line; the entry point of the ``eigenlens`` script."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may not know the letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(app, sys.argv[1:]))
