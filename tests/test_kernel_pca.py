@@ -383,6 +383,12 @@ def test_the_way_back_from_no_components():
         np.testing.assert_allclose(model.inverse_transform(scores), 6 / 7, rtol=1e-12)
 
 
+def test_a_fraction_of_no_variance_is_one_component():
+    with pytest.warns(UserWarning, match="equal in the feature space"):
+        model = KernelPCA(0.5, kernel="cosine").fit(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]))
+    assert model.eigenvalues_.tolist() == [0.0]
+
+
 def test_equal_rows_are_not_said_to_be_few_landmarks_too():
     X = np.full((5, 2), 1e-15, dtype=np.float32)
     X[2, 0] = 1e-12

@@ -614,6 +614,21 @@ def test_places_do_not_depend_on_units(unit):
     assert_allclose(*(value for _, value in ends), rtol=1e-10)
 
 
+def test_landmarks_of_two_places_in_three_dimensions():
+    """Rows of two kinds: two landmarks are all there is to choose."""
+    X = np.repeat([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 0.0]], 16, axis=0)
+    Y = MDS(n_components=3, n_landmarks=6, random_state=0).fit_transform(X)
+    assert Y.shape == (32, 3)
+    assert_allclose(pdist(Y), pdist(X), atol=1e-6)
+
+
+def test_distances_that_single_precision_cannot_hold_are_refused():
+    X = np.zeros((6, 4), np.float32)
+    X[::2] = 3e38
+    with pytest.raises(ValueError, match=r"overflow float32\. Divide X by a constant"):
+        MDS(random_state=0).fit(X)
+
+
 def test_the_lower_of_two_ends_counts():
     # on a line, with distances that fit nothing, there are many minima
     P, T = rng(1).standard_normal((1, 12)), rng(2).uniform(0.2, 3, (300, 12))

@@ -351,6 +351,7 @@ CLEAR = [
     r"n_components='mle' is only supported if n_samples >= n_features.* Ask for a number",
     r"n_components=\d+ must be strictly less than min.* Take svd_solver='auto'",
     r"X contains negative values, and kernel=.* Take another kernel",
+    r"fit_inverse_transform takes the kernel between scores, and .* Take preimage='learned'",
     r"The 'n_components' parameter of \w+ must be ",
     r"The 'n_neighbors' parameter of \w+ must be ",
     r"The 'n_landmarks' parameter of \w+ must be ",

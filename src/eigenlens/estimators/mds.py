@@ -551,9 +551,12 @@ class MDS(Estimator):
         if self._given:
             return X
         if self._euclidean:
-            return matrix_of(X) if points is None else between(X, points)
+            D = matrix_of(X) if points is None else between(X, points)
+            if not np.isfinite(D.max(initial=0.0)):
+                self._refuse_large(D.dtype)
+            return D
         holes = {} if self._ensure_all_finite() is True else {"ensure_all_finite": "allow-nan"}
-        D: NDArray = pairwise_distances(
+        D = pairwise_distances(
             X, points, metric=self._metric, **(self.metric_params or NO_PARAMS), **holes
         )
         if (

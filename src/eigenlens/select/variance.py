@@ -22,6 +22,8 @@ def fraction(target: float) -> Rule:
     """
 
     def rule(spectrum: NDArray, total: float, complete: bool) -> int | None:
+        if not total > 0:
+            return 1  # of nothing, any explains all
         share = np.cumsum(spectrum) / total
         k = int(np.searchsorted(share, target, side="right")) + 1
         if k <= len(spectrum):

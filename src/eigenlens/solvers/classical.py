@@ -55,7 +55,8 @@ def from_distances(D: NDArray, k: int, rng: np.random.Generator) -> NDArray:
         return np.zeros((k, len(D)))
     pairs = lanczos(B, k, rng=rng, tol=TOL, block=4)
     places = pairs.vectors[:, :k].T * np.sqrt(pairs.values[:k].clip(min=0.0))[:, None]
-    return places * signs_of(places)[:, None]
+    places *= signs_of(places)[:, None]
+    return np.concatenate([places, np.zeros((k - len(places), len(D)))])
 
 
 def filled(D: NDArray, known: NDArray) -> NDArray:
