@@ -456,3 +456,11 @@ def test_odd_input_that_is_fine():
         NMF(3, tol=1e-3, max_iter=1000).fit(X).transform(1e200 * X)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(20)])
     assert NMF(3, missing="mask", tol=1e-3, max_iter=1000).fit(frame).impute(frame).shape == X.shape
+
+
+def test_denormal_numbers_that_are_sparse():
+    """Their inverse is no number, and scipy divides by multiplying with it."""
+    X = np.maximum(np.random.default_rng(0).standard_normal((20, 9)) - 1.0, 0.0) * 1e-310
+    dense, found = (NMF(2, random_state=0).fit(A) for A in (X, sparse.csr_array(X)))
+    assert np.isfinite(found.objective_history_).all()
+    np.testing.assert_allclose(found.components_, dense.components_, rtol=1e-6)

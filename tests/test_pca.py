@@ -469,3 +469,13 @@ def test_no_component_leads_back_to_the_mean():
     np.testing.assert_allclose(
         model.inverse_transform(model.transform(X)), np.tile(X.mean(axis=0), (8, 1))
     )
+
+
+@pytest.mark.parametrize("solver", ["full", "covariance_eigh", "arpack", "randomized"])
+def test_squares_that_single_precision_cannot_hold_are_refused(solver):
+    X = np.random.default_rng(0).standard_normal((40, 30)).astype(np.float32) * np.float32(1e35)
+    with pytest.raises(ValueError, match=r"squares overflow.* [Dd]ivide X by a constant"):
+        PCA(2, svd_solver=solver, random_state=0).fit(X)
+    assert np.isfinite(
+        PCA(2, svd_solver=solver, random_state=0).fit_transform(X.astype(float))
+    ).all()

@@ -663,3 +663,19 @@ def test_memory_stays_near_two_tables_and_one_for_the_certificate():
     assert peak < 3.6 * problem.X.nbytes
     kept = sum(value.nbytes for value in vars(model).values() if isinstance(value, np.ndarray))
     assert kept < 1.1 * problem.X.nbytes
+
+
+@pytest.mark.parametrize("outliers", ["entries", "rows"])
+def test_scores_that_single_precision_cannot_hold_are_refused(outliers):
+    X = np.outer(np.linspace(1.0, 1.7, 33), np.full(30, 1e38)).astype(np.float32)
+    model = RobustPCA(outliers=outliers, center=False)
+    with pytest.raises(ValueError, match=r"overflow float32\. Divide X by a constant"):
+        model.fit_transform(X)
+    with pytest.raises(ValueError, match=r"overflow float32\. Divide X by a constant"):
+        model.fit(np.float32(1e-3) * X).transform(X)
+
+
+def test_a_part_that_single_precision_cannot_hold_is_refused():
+    X = np.random.default_rng(0).choice([-3e38, 3e38], (33, 1)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"overflow float32\. Divide X by a constant"):
+        RobustPCA().fit(X)

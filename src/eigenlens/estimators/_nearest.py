@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from ..ops import threads
 from ..ops.distances import Dense, Sparse
 from ..ops.neighbours import Neighbours
-from ..ops.units import in_units, powers_of_two, unit_of
+from ..ops.units import divided, in_units, powers_of_two, unit_of
 from ._openmp import by_openmp
 
 __all__ = ["near_each_other", "near_new", "tidy"]
@@ -63,7 +63,7 @@ def near_new(
         return nearest, _squared(np.take_along_axis(distances, nearest, axis=1))
     exact = _euclidean(metric, params)
     if exact and (unit := unit_of(X)) != 1:
-        new, X = new / unit, X / unit
+        new, X = divided(new, unit), divided(X, unit)
     search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=params).fit(X)
     distances, nearest = by_openmp(search.kneighbors, new)
     squares = _squares(new, X, nearest) if exact else _squared(distances)

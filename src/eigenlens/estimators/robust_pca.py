@@ -308,7 +308,11 @@ class RobustPCA(Estimator):
             X = X / X.dtype.type(unit)
         found = self._decomposed(X, share, unit, rng, monitor)
         self.noise_ *= unit
-        return _signed(found, unit)
+        with np.errstate(over="ignore"):
+            found = _signed(found, unit)
+        if any(np.isinf(part).any() for part in (found.mean, found.scores, found.sparse)):
+            self._refuse_large(X.dtype)
+        return found
 
     def _fits_blocks(self, table: Blocks) -> bool:
         return (
@@ -474,7 +478,9 @@ class RobustPCA(Estimator):
 
     def _scores(self, X: NDArray) -> NDArray:
         if self._by_rows:
-            return l1_regression.least_squares(X, self.mean_, self.components_)
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = l1_regression.least_squares(X, self.mean_, self.components_)
+            return self._finite(scores)
         unit = X.dtype.type(_unit(_largest(X), X.dtype))
         X, mean = (X, self.mean_) if unit == 1 else (X / unit, self.mean_ / unit)
         knee = HUBER * self.noise_ / float(unit)
@@ -602,7 +608,7 @@ def _unit(largest: float, dtype: np.dtype) -> float:
     low, high = (1e-60, 1e60) if dtype == np.float64 else (1e-8, 1e8)
     if low <= largest <= high or not largest > 0:
         return 1.0
-    return float(2.0 ** np.round(np.log2(largest)))
+    return float(2.0 ** np.floor(np.log2(largest)))
 
 
 def _signed(found: LowRank, unit: float) -> LowRank:

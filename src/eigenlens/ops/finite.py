@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,9 +14,12 @@ class NonFiniteError(ValueError):
     """The sums over X are not finite: X holds NaN or inf, or its squares overflow."""
 
 
-def require_finite(mean: NDArray, square: float) -> None:
-    """Raise if the mean of X or its sum of squares shows that X is not finite or too large."""
-    if not (np.isfinite(mean).all() and np.isfinite(square)):
+def require_finite(mean: NDArray, square: float, dtype: Any = np.float64) -> None:
+    """Raise if the mean of X or its sum of squares shows that X is not finite or too large.
+
+    Too large is what a dtype cannot hold: that of X, where squares are summed in it.
+    """
+    if not (np.isfinite(mean).all() and square <= np.finfo(dtype).max):
         raise NonFiniteError(
             "X holds NaN or inf, or values so large that their squares overflow. "
             "Fill or drop the holes, or divide X by a constant."

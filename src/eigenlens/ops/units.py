@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-__all__ = ["SOUND", "in_units", "powers_of_two", "unit_of"]
+__all__ = ["SOUND", "divided", "in_units", "powers_of_two", "unit_of"]
 
 # sizes of numbers whose squares, and sums of many of these, have all of their digits
 SOUND = {np.dtype(np.float64): (1e-100, 1e100), np.dtype(np.float32): (1e-15, 1e15)}
@@ -32,4 +33,13 @@ def unit_of(X: Any) -> float:
 def in_units(X: Any) -> Any:
     """Return the table in units in which its squares are sound: itself, if they are so already."""
     unit = unit_of(X)
-    return X if unit == 1 else X / unit
+    return X if unit == 1 else divided(X, unit)
+
+
+def divided(X: Any, unit: float) -> Any:
+    """Return the table, dense or sparse, divided by a number however small."""
+    if not sparse.issparse(X):
+        return X / unit
+    found = X.copy()
+    found.data = X.data / unit  # scipy multiplies by the inverse, which may be inf
+    return found

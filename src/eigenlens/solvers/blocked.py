@@ -17,6 +17,7 @@ from scipy import sparse
 
 from ..data.blocks import Blocks
 from ..ops.scatter import products
+from ..ops.units import divided
 
 __all__ = ["Blocked", "Codes"]
 
@@ -172,7 +173,7 @@ def _cast(block: Any, dtype: np.dtype) -> Any:
 
 
 def _quotient(block: Any, number: float) -> Any:
-    return block / block.dtype.type(number)
+    return divided(block, block.dtype.type(number))
 
 
 def _seen(block: Any, with_products: bool) -> tuple[Any, ...]:

@@ -41,7 +41,7 @@ def solve(
 ) -> Spectral:
     """Return the principal axes of `X` to the residual `tol`, or after `max_steps` steps."""
     A = centred(X, weight)
-    require_finite(A.mean, A.square)
+    require_finite(A.mean, A.square, X.dtype)
     return from_operator(
         A,
         rank,

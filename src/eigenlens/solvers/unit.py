@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ops.units import divided
 from .blocked import Blocked
 from .parts import Parts, Penalty
 
@@ -44,7 +45,9 @@ class Unit:
         """Return the table in its unit."""
         if self.size == 1:
             return X
-        return X.divided(self.size) if isinstance(X, Blocked) else X / X.dtype.type(self.size)
+        if isinstance(X, Blocked):
+            return X.divided(self.size)
+        return divided(X, X.dtype.type(self.size))
 
     def factor(self, A: Any) -> Any:
         """Return W or H, of which each has the root of the unit, if there is one."""
