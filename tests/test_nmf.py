@@ -464,3 +464,10 @@ def test_denormal_numbers_that_are_sparse():
     dense, found = (NMF(2, random_state=0).fit(A) for A in (X, sparse.csr_array(X)))
     assert np.isfinite(found.objective_history_).all()
     np.testing.assert_allclose(found.components_, dense.components_, rtol=1e-6)
+
+
+def test_numbers_whose_powers_are_none_are_refused():
+    X = np.abs(np.random.default_rng(0).standard_normal((6, 4))) * 1e115
+    with pytest.raises(ValueError, match="overflow float64"):
+        NMF(2, beta_loss=3.0, solver="mu").fit(X)
+    NMF(2, beta_loss=2.5, solver="mu", tol=1e-2).fit(X)

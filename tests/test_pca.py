@@ -479,3 +479,10 @@ def test_squares_that_single_precision_cannot_hold_are_refused(solver):
     assert np.isfinite(
         PCA(2, svd_solver=solver, random_state=0).fit_transform(X.astype(float))
     ).all()
+
+
+def test_variances_beside_large_means_are_not_more_than_all():
+    """Of a sparse table the deviations here are rounding to a tenth."""
+    noise = np.random.default_rng(94).standard_normal((3, 8))
+    ratio = PCA().fit(sparse.csr_array(1e15 + noise)).explained_variance_ratio_
+    assert ratio.sum() <= 1 + 1e-12

@@ -310,7 +310,8 @@ class RobustPCA(Estimator):
         self.noise_ *= unit
         with np.errstate(over="ignore"):
             found = _signed(found, unit)
-        if any(np.isinf(part).any() for part in (found.mean, found.scores, found.sparse)):
+        parts = found.mean, found.singular_values, found.scores, found.sparse
+        if any(np.isinf(part).any() for part in parts):
             self._refuse_large(X.dtype)
         return found
 

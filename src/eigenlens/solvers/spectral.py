@@ -75,7 +75,8 @@ def assemble(
     """
     k, d, dof = *components.shape, mass - 1
     limit = min(max(rows, int(mass)), d)
-    values, total = values[: min(rows, d)], square / dof
+    values = values[: min(rows, d)]
+    square = max(square, float(values[:k].sum()))  # beside large means rounding may have lowered it
     rest = values[k:].sum() if complete else max(0.0, square - float(values[:k].sum()))
     return Spectral(
         n_samples=rows,
@@ -86,7 +87,7 @@ def assemble(
         noise_variance=float(rest) / dof / (limit - k) if k < limit else 0.0,
         spectrum=values / dof,
         spectrum_complete=complete,
-        total_variance=total,
+        total_variance=square / dof,
         **how,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ops.finite import NonFiniteError
 from ..ops.units import divided
 from .blocked import Blocked
 from .parts import Parts, Penalty
@@ -34,7 +35,10 @@ class Unit:
         """Return the units that suit a table and its weights."""
         mean = float(X.sum(dtype=np.float64)) / max(1, X.shape[0] * X.shape[1])
         mass = 1.0 if weight is None else float(weight.mean())
-        return cls(_power_of_four(mean), _power_of_four(mass), beta)
+        size = _power_of_four(mean)
+        if beta * np.log2(size) >= np.finfo(np.float64).maxexp:
+            raise NonFiniteError(f"powers of {beta} of numbers like {mean:.1g} are no numbers")
+        return cls(size, _power_of_four(mass), beta)
 
     @property
     def loss(self) -> float:
