@@ -12,7 +12,10 @@ from tools import fuzz
 FILES = 50  # of each kind
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited as Linux does")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="the process that reads is held by RLIMIT_AS and measured by /proc, which Linux has",
+)
 def test_spoiled_files_do_no_harm(tmp_path):
     found = fuzz.run(list(fuzz.KINDS), 20, tmp_path / "kept", files=FILES)
     assert {"npy", "npz", "mtx", "csv", "parquet", "arrow", "model", "checkpoint"} <= found.keys()
@@ -29,7 +32,7 @@ def test_spoiled_files_are_the_same_for_the_same_seed(kind, tmp_path):
 
     seeds = fuzz.seeds_of(kind, tmp_path)
     if not seeds:
-        pytest.skip("what makes them is not installed")
+        pytest.skip(f"no {kind} can be made without Pillow and PyAV, of the extra media")
     content = next(iter(seeds.values()))
     for spoil in fuzz.KINDS[kind].spoils:
         one, two = (spoil(content, np.random.default_rng(3), [content]) for _ in range(2))
