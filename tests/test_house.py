@@ -119,8 +119,9 @@ def test_changelog_knows_the_version():
 # -------------------------------------------------------------------------------- command line
 
 
-def test_demo_in_a_pipe(tmp_path):
-    result = cli("demo", cwd=tmp_path)
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1", "PYTHONIOENCODING": "ascii"}])
+def test_demo_in_a_pipe(env, tmp_path):
+    result = cli("demo", cwd=tmp_path, **env)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     page = tmp_path / "breast-cancer-report.html"
