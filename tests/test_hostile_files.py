@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
+from parquet_bytes import in_metadata, in_page, varint, whole
 from scipy import sparse
 
 import eigenlens
@@ -167,6 +168,52 @@ def test_page_of_a_parquet_file_that_unpacks_to_a_gigabyte(said, tmp_path):
         max_rows_per_page=10**9,
     )
     assert "row group 0 would unpack to 320 MB at once" in said(path)
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    """A sound Parquet file of one column."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"t": [f"{i:03d}" for i in range(100)]}), path, compression=None)
+    return path
+
+
+@pytest.mark.parametrize(("what", "nth"), [(b"\x19\x2c", 0), (b"\x19\x1c", 0), (b"\x19\x1c", 1)])
+def test_parquet_file_of_a_million_columns_that_are_not_there(said, parquet, what, nth):
+    """The names of the columns, the groups of rows, the columns of a group."""
+    in_metadata(parquet, what, b"\x19\xfc" + varint(999_999), nth)
+    assert re.fullmatch(
+        r"DataError: t.parquet is damaged or cut off \(.*\). Make or fetch it anew.", said(parquet)
+    )
+
+
+def test_dictionary_of_a_parquet_file_that_has_fewer_values_than_it_says(said, parquet):
+    head = b"\x15%b\x15%b\x4c\x15%b"  # sizes, and the number of values
+    there, said_to_be = (
+        (whole(700), whole(700), whole(100)),
+        (whole(698), whole(698), whole(5 * 10**7)),
+    )
+    in_page(parquet, head % there, head % said_to_be)
+    assert "row group 0 is damaged or cut off" in said(parquet, encode=True)
+
+
+@pytest.mark.parametrize("size", [1_500_000_000, -1])
+def test_page_of_a_parquet_file_that_is_longer_than_the_file(said, parquet, size):
+    in_page(parquet, 2 * (b"\x15" + whole(700)), b"\x15" + whole(700) + b"\x15" + whole(size))
+    assert "row group 0 is damaged or cut off (a page of a size that cannot" in said(
+        parquet, encode=True
+    )
+
+
+def test_column_of_a_parquet_file_that_does_not_fit_its_type(said, parquet):
+    """Which ends the process where pyarrow is asked about the column."""
+    in_metadata(parquet, b"\x25\x02\x18\x01t", b"\x25\x00\x18\x01t")  # must not be missing
+    assert "row group 0 is damaged or cut off (Definition level" in said(parquet, encode=True)
+
+
+def test_column_of_a_parquet_file_whose_name_is_no_text(said, parquet):
+    in_metadata(parquet, b"\x19\x18\x01t", b"\x19\x18\x01\xff")
+    assert "t.parquet is damaged or cut off ('utf-8' codec" in said(parquet, encode=True)
 
 
 def test_long_text_that_repeats(said, tmp_path):

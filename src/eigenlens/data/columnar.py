@@ -17,7 +17,7 @@ from ..ops import threads
 from .arrow import Source, from_row, kind_of
 from .errors import DataError
 from .messages import BATCH, batches_of_file, batches_of_stream, unpacked
-from .pages import unpacked_at_once
+from .pages import largest_list, row_groups, unpacked_at_once
 
 __all__ = ["damaged", "read_arrow", "read_parquet"]
 
@@ -29,7 +29,8 @@ MOST_GROWTH = 100  # times its size, that a file may unpack to at once
 GROWN_BYTES = 1 << 26  # that any file may
 PAGE_BYTES = 1 << 31  # of a page of a Parquet file, at most
 MOST_ROWS = 1 << 40
-ENCODINGS = {"PLAIN", "RLE", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}  # of which texts come each once
+# by their numbers in Parquet: plain, run lengths, and dictionaries, whose texts come each once
+ENCODINGS = {0, 3, 2, 8}
 
 
 def damaged(where: str, error: Exception) -> DataError:
@@ -69,9 +70,12 @@ def read_parquet(path: Path, name: str) -> Source:
         schema, metadata = file.schema_arrow, file.metadata
         _require_unambiguous(schema.names, name)
         counts = [metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        small = MOST_GROWTH * path.stat().st_size < PAGE_BYTES
+        groups = row_groups(path)
+        first = next(groups, [])
+        # a larger one may unpack to more than a page can have
+        looked_at = [first, *groups] if MOST_GROWTH * path.stat().st_size < PAGE_BYTES else None
     # as its values, each once, and their numbers: a text that repeats takes nothing in the file
-    coded = {column.path_in_schema: set(column.encodings) for column in _chunks(metadata)}
+    coded = {chunk.column: chunk.encodings for chunk in first}
     texts = [
         field.name
         for field in schema
@@ -88,9 +92,9 @@ def read_parquet(path: Path, name: str) -> Source:
                     start -= count
                     continue
                 with _decoding(where := f"{name}, row group {group}"):
-                    if small:
-                        grown = unpacked_at_once(path, metadata.row_group(group), wanted)
-                        _require_modest(grown, path, where, "pages")
+                    if looked_at is not None:
+                        chunks = (chunk for chunk in looked_at[group] if chunk.column in wanted)
+                        _require_modest(unpacked_at_once(path, chunks), path, where, "pages")
                     parts = file.iter_batches(
                         size,
                         row_groups=[group],
@@ -104,13 +108,6 @@ def read_parquet(path: Path, name: str) -> Source:
 
     rows = _modest(sum(counts), name)
     return Source(name, schema, batches, rows, rows * len(schema) * 8)
-
-
-def _chunks(metadata: pyarrow.parquet.FileMetaData) -> Iterator[Any]:
-    """Yield what is known of the columns in the first rows."""
-    if metadata.num_row_groups:
-        group = metadata.row_group(0)
-        yield from (group.column(j) for j in range(group.num_columns))
 
 
 def _parquet(
@@ -128,6 +125,7 @@ def _parquet(
         pre_buffer=False,
         page_checksum_verification=True,
         read_dictionary=texts,
+        thrift_container_size_limit=largest_list(path),
     )
 
 
