@@ -180,14 +180,24 @@ def test_code_of_huge_and_tiny_rows(algorithm, scale):
     assert_allclose(scaled, code, atol=1e-4 * np.abs(code).max())
 
 
-def test_loadings_stay_numbers_without_a_penalty():
-    """Many atoms, few dimensions and signs that do not suit: atoms that are rounding errors."""
-    X = table(
-        shape=(58, 38), rank=12, noise=0.0, decades=-1, mean=-1e3, spread=3, twice="", constant=0,
-        odd="", dtype="int8", seed=96, least=None, container="C",
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"shape": (58, 38), "rank": 12, "decades": -1, "mean": -1e3, "spread": 3, "dtype": "int8",
+         "seed": 96},
+        {"shape": (4, 25), "rank": 4, "decades": 0, "mean": 0.0, "spread": 12, "dtype": "float64",
+         "seed": 1},
+    ],
+    ids=["atoms that are rounding errors", "atoms that are nearly the same"],
+)  # fmt: skip
+def test_loadings_stay_numbers_without_a_penalty(made):
+    """Many atoms, few dimensions or rows, and signs that do not suit."""
+    plain = {"noise": 0.0, "twice": "", "constant": 0, "odd": "", "least": None, "container": "C"}
+    X = table(**made, **plain)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = DictionaryLearning(alpha=0, positive_dict=True, random_state=0).fit(X)
-    assert np.isfinite(model.objective_history_).all()
+    history = model.objective_history_
+    assert np.isfinite(history).all()
+    assert history.max() == history[0]
     assert (np.linalg.norm(model.components_, axis=1) <= 1 + 1e-12).all()

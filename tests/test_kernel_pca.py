@@ -289,7 +289,8 @@ def test_negative_eigenvalues_are_reported():
     assert model.smallest_eigenvalue_ == pytest.approx(values[0])
     assert (model.eigenvalues_ > 0).all()
     assert len(model.eigenvalues_) <= np.sum(values > 0)
-    with pytest.raises(ValueError, match="significant negative eigenvalues"):
+    most = len(model.eigenvalues_)
+    with pytest.raises(ValueError, match=f"negative eigenvalues.* Ask for at most {most}, or"):
         KernelPCA(99, kernel="sigmoid", gamma=1.0).fit(X)
 
 
@@ -642,6 +643,9 @@ def test_a_negative_definite_matrix_has_no_components():
     X = rows(60, 3)
     with pytest.raises(ValueError, match="significant negative eigenvalues"):
         KernelPCA(60, kernel="precomputed").fit(-X @ X.T)
+    two = [[-2.00083403, -0.00224611], [-1.72235814, 0.00933186]]
+    with pytest.raises(ValueError, match=r"asked for none exist. Take another kernel, such as"):
+        KernelPCA(2, kernel="sigmoid").fit(two)
 
 
 def test_rounding_does_not_make_a_kernel_indefinite():

@@ -486,3 +486,13 @@ def test_variances_beside_large_means_are_not_more_than_all():
     noise = np.random.default_rng(94).standard_normal((3, 8))
     ratio = PCA().fit(sparse.csr_array(1e15 + noise)).explained_variance_ratio_
     assert ratio.sum() <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("svd_solver", ["full", "covariance_eigh", "gram_eigh"])
+def test_no_variance_comes_from_the_rounding_of_the_mean(svd_solver, weighted):
+    """Rows of which one is settled by the others and the mean, which no float64 holds."""
+    X = 1e15 + np.random.default_rng(0).normal(size=(3, 40))
+    weight = np.array([1.0, 2.0, 3.0]) if weighted else None
+    variances = PCA(svd_solver=svd_solver).fit(X, sample_weight=weight).explained_variance_
+    assert variances[2] <= 1e-9 * variances[0]

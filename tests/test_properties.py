@@ -375,6 +375,7 @@ CLEAR = [
     r"perplexity \(.*\) must be less than n_samples \(\d+\), .* Ask for less than",
     r"Positive constraint not supported for .* Take transform_algorithm=",
     r"approximation needs a kernel that is positive definite.* Take another kernel",
+    r"the kernel is not positive definite, and of the .* another kernel, such as kernel='rbf'",
     r"The kernel \(\w+\) gives NaN or inf for some rows of X, .* or scale X",
     r"Inverse transform not implemented for sparse matrices! Take X.toarray\(\)",
     r"formulation='.*' needs (n_nonzero|l1_bound), .* Give a",

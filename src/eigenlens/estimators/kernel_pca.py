@@ -572,8 +572,10 @@ class KernelPCA(Estimator):
             if self.n_components is not None and values.min() < 0:
                 raise ValueError(
                     "There are significant negative eigenvalues: the kernel is not positive "
-                    f"definite, and of the {len(values)} components that were asked for only "
-                    f"{positive} exist. Ask for at most {positive}, or take another kernel."
+                    f"definite, and of the {len(values)} components that were asked for "
+                    f"{positive or 'none'} exist. "
+                    + (f"Ask for at most {positive}, or take" if positive else "Take")
+                    + " another kernel, such as kernel='rbf'."
                 )
             warnings.warn(
                 f"The kernel is not positive definite: its smallest eigenvalue is {least:.3g}, its "

@@ -42,7 +42,7 @@ def solve(
     square, mass = float(np.trace(G)), mass_of(n, weight)
     require_finite(mean, square)
     pairs, k = _settled(G, rank, rng, tol, mass=mass, rows=n)
-    left = pairs.vectors[:, :k]
+    left = _without_mean(pairs.vectors[:, :k], weight)
     certificate = _certificate(G, pairs, k, X.dtype, tol)
     with threads.blas_for(X.shape[1] * k**2):
         components, singular = cross_over(_across(X, weight, mean, left))
@@ -102,6 +102,15 @@ def _pairs(M: NDArray, rank: Rank, rng: np.random.Generator, tol: float) -> Pair
     if pairs.complete and is_graded(M) and (better := graded_pairs(M)) is not None:
         return Pairs(*better, pairs.history, complete=True)
     return pairs
+
+
+def _without_mean(U: NDArray, weight: NDArray | None) -> NDArray:
+    """Return left vectors that are orthogonal to the mean, as those of a centred table are.
+
+    What is left of it would bring back what rounding has taken off the mean.
+    """
+    roots = roots_of(len(U), weight, U.dtype)
+    return np.asarray(U - np.multiply.outer(roots, roots @ U / (roots @ roots)))
 
 
 def _across(X: Table, weight: NDArray | None, mean: NDArray, U: NDArray) -> NDArray:
