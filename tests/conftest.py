@@ -10,6 +10,11 @@ from threadpoolctl import threadpool_limits
 
 pytest.register_assert_rewrite("commands")
 
+if os.environ.get("PLAIN_LOOPS"):
+    import plain_loops
+
+    plain_loops.install()
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # No deadline: the first example of a property may have to compile a loop.

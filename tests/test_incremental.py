@@ -306,3 +306,10 @@ def test_a_failed_truncated_batch_changes_nothing():
         model.partial_fit(X[:9] + 1)
     assert stream.n_samples_seen_ == 309
     np.testing.assert_array_equal(stream.components_, before.components_)
+
+
+def test_truncated_batches_whose_squares_overflow_together_are_refused():
+    """Single rows have no deviations of their own."""
+    X = np.random.default_rng(0).normal(size=(5, 6)) * 1e155
+    with pytest.raises(ValueError, match=r"squares overflow float64. Divide X by a constant"):
+        truncated(1, 6, n_components=1).fit(X)

@@ -126,11 +126,12 @@ def test_with_a_knee_it_is_huber_s_regression(knee, missing):
         np.testing.assert_allclose(slope, 0, atol=1e-5)
 
 
-def test_with_a_knee_near_zero_it_is_least_absolute_deviations():
+@pytest.mark.parametrize("knee", [1e-6, 5e-324])
+def test_with_a_knee_near_zero_it_is_least_absolute_deviations(knee):
     # few residuals are below the knee on the way: steps that are only halved stay far above
     V = subspace(60, 30)
     X = np.random.default_rng(0).standard_normal((6, 60))
-    T = fit_rows(X, np.zeros(60), V, knee=1e-6)
+    T = fit_rows(X, np.zeros(60), V, knee=knee)
     for x, t in zip(X, T, strict=True):
         assert np.abs(x - t @ V).sum() == pytest.approx(program(x, V), rel=1e-5)
 

@@ -1,7 +1,10 @@
 """Learning from mini-batches: recovery, the peer's objective, streams, odd tables, state."""
 
+import warnings
+
 import numpy as np
 import pytest
+from hostile import table
 from numpy.testing import assert_allclose
 from sklearn import decomposition
 from sklearn.datasets import load_digits
@@ -445,3 +448,16 @@ def test_rows_cannot_be_added_to_a_fit():
     X = blocks_of_columns()
     with pytest.raises(ValueError, match="MiniBatchSparsePCA was fitted by fit"):
         MiniBatchSparsePCA(2, alpha=10).fit(X).partial_fit(X)
+
+
+def test_code_without_a_penalty_stays_a_number_where_atoms_are_nearly_the_same():
+    X = table(
+        shape=(35, 46), rank=25, noise=0.0, decades=0, mean=1.0, spread=12, twice="", constant=0,
+        odd="", dtype="int64", seed=45, least=None, container="C",
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MiniBatchSparsePCA(alpha=0, batch_size=1, random_state=0).fit(X)
+    history = model.objective_history_
+    assert np.isfinite(history).all()
+    assert np.abs(history).max() <= 0.5 * np.square(X - X.mean(axis=0)).sum()

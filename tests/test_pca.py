@@ -481,6 +481,14 @@ def test_squares_that_single_precision_cannot_hold_are_refused(solver):
     ).all()
 
 
+def test_sparse_scores_that_single_precision_cannot_hold_are_refused():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    model = PCA(2).fit(sparse.csr_array(X.astype(np.float32)))
+    large = sparse.csr_array(np.full((1, 5), 3e38, np.float32) * np.sign(model.components_[:1]))
+    with pytest.raises(ValueError, match=r"overflow float32. Divide X by a constant"):
+        model.transform(large)
+
+
 def test_variances_beside_large_means_are_not_more_than_all():
     """Of a sparse table the deviations here are rounding to a tenth."""
     noise = np.random.default_rng(94).standard_normal((3, 8))

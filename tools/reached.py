@@ -4,7 +4,7 @@
     python tools/reached.py branches .coverage.branches
 
 Lines are counted in a run with compiled loops, which cannot be traced: theirs are left out there.
-Branches are counted in a run with ``NUMBA_DISABLE_JIT=1``, those of the loops among them.
+Branches are counted in a run in which loops are plain Python on small arrays, theirs among them.
 ``make lines`` and ``make branches`` do both steps.
 """
 

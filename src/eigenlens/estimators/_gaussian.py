@@ -143,7 +143,8 @@ class GaussianSpectrum(Estimator):
         if self._ensure_all_finite() == "allow-nan" and has_holes(X):
             X = ppca.conditional(X, **self._model())
         if sparse.issparse(X):
-            scores = X @ V - self.mean_ @ V
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = self._finite(X @ V - self.mean_ @ V)
         else:
             scores = self._finite(product(X, self.mean_, V))
         return scores / self._scale() if self.whiten else scores

@@ -35,7 +35,9 @@ AT_REST = 1e-17  # gain, relative to the size of a row, that is rounding
 PANEL = 64  # rows side by side: what a sweep reads of them stays in the first or second cache
 BLOCK = 4  # coordinates whose steps are taken off together, written out in `_sweep_panel`
 LANES = 16  # rows to which a panel is filled up: four vectors of four
+ROUNDING = 1e-14  # of the objective, relative to the square of the length of a row
 SINGULAR = 1e-10  # of a diagonal entry: a pivot below says that columns are nearly collinear
+UNSURE = 1e-4  # a pivot below says that rounding may be more than what a step gains
 
 
 def lassos(
@@ -68,6 +70,7 @@ def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive, face=FACE):  # type: i
     answer and are done after one turn. `face` is the most nonzeros to solve a system for.
     """
     L, step, S = np.empty((face, face)), np.empty(face), np.empty(face, np.int64)
+    before = np.empty((2, len(G)))
     free = not alpha.any()
     for j in range(len(D)):
         d, r = D[j], R[j]
@@ -76,7 +79,7 @@ def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive, face=FACE):  # type: i
                 d[a] = 0.0
             _move(r, G[a], d[a])
         for _ in range(max_sweeps):
-            if not _to_face_minimum(G, r, alpha, d, L, step, S, free):
+            if not _to_face_minimum(G, r, alpha, d, L, step, S, before, free):
                 for _ in range(max_sweeps):
                     if _sweep(G, r, alpha, d, False, positive) <= tol:
                         break
@@ -239,13 +242,12 @@ def _sweep_panel(Q, inverse, r, w, steps, now, gain, width):  # type: ignore[no-
 def _face_up(Q, inverse, r, w, room):  # type: ignore[no-untyped-def]
     """Go to the minimum for the same zeros, sweep once more, and return what that gained."""
     L, lines, S, nothing = room
-    step, w0, r0 = lines[0], lines[1], lines[2]
-    w0[:], r0[:] = w, r
-    _to_face_minimum(Q, r, nothing, w, L, step, S, True)
+    step, before = lines[0], lines[1:]
+    _to_face_minimum(Q, r, nothing, w, L, step, S, before, True)
     _sweep_up(Q, inverse, r, w)
     gain = 0.0
     for a in range(len(w)):  # exact, as the objective is quadratic
-        gain += 0.5 * (r0[a] + r[a]) * (w[a] - w0[a])
+        gain += 0.5 * (before[1, a] + r[a]) * (w[a] - before[0, a])
     return gain
 
 
@@ -304,14 +306,16 @@ def masked_grams(G, A, seen, trace, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(fast=True)
-def _to_face_minimum(G, r, alpha, d, L, step, S, free):  # type: ignore[no-untyped-def]
+def _to_face_minimum(G, r, alpha, d, L, step, S, before, free):  # type: ignore[no-untyped-def]
     """Take `d` to its minimum among vectors with the same signs; return whether that was possible.
 
     There the objective is quadratic, and falls all the way: for the nonzeros S the step solves
     ``G_SS step = r_S - alpha_S sign(d_S)``. Where a coordinate reaches zero first, it stays there,
     and the others go on without it. (The feature sign search of Lee, Battle, Raina, Ng 2006, with a
-    sweep to let coordinates in.)
+    sweep to let coordinates in.) Where rounding makes the objective rise, `d` and `r` go back to
+    what they were, which is noted in `before`.
     """
+    before[0], before[1] = d, r
     n = len(S)
     while n > 0:
         n = 0
@@ -322,7 +326,8 @@ def _to_face_minimum(G, r, alpha, d, L, step, S, free):  # type: ignore[no-untyp
                 S[n] = a
                 step[n] = r[a] - alpha[a] * np.sign(d[a])
                 n += 1
-        if not _solve(G, S, L, step, n, free):
+        pivot = _solve(G, S, L, step, n, free)
+        if pivot < 0.0:
             return False
         first, reach = -1, 1.0  # the coordinate that reaches zero first, and after how much of it
         for i in range(n):
@@ -334,18 +339,41 @@ def _to_face_minimum(G, r, alpha, d, L, step, S, free):  # type: ignore[no-untyp
                 move = -d[S[i]]
             d[S[i]] += move
             _move(r, G[S[i]], move)
+        if pivot < UNSURE and not _falls(G, r, alpha, d, before):
+            d[:], r[:] = before[0], before[1]
+            return False
         if first < 0:
             return True
     return True
 
 
 @compiled(fast=True)
-def _solve(G, S, L, x, n, free):  # type: ignore[no-untyped-def]
-    """Solve ``G_SS x = x`` in place for the first n of S; return False if G_SS is near singular.
+def _falls(G, r, alpha, d, before):  # type: ignore[no-untyped-def]
+    """Return whether the objective is lower than it was `before`, for vectors of one sign.
 
-    Unless moves are `free` of a penalty: then a coordinate that depends on those before it stays
-    where it is, as they can do what it could.
+    Lower by more than rounding, where `d` has become longer: along columns that are nearly
+    collinear it could do so without end.
     """
+    gain = length = length_before = 0.0
+    for a in range(len(d)):  # exact, as the objective is quadratic
+        old, slope, unit = before[0, a], 0.5 * (before[1, a] + r[a]), np.sqrt(G[a, a])
+        gain += (slope - alpha[a] * np.sign(old)) * (d[a] - old)
+        length += unit * abs(d[a])
+        length_before += unit * abs(old)
+    if length > 2 * length_before:
+        return gain >= ROUNDING * length * length
+    return gain >= -AT_REST * length * length
+
+
+@compiled(fast=True)
+def _solve(G, S, L, x, n, free):  # type: ignore[no-untyped-def]
+    """Solve ``G_SS x = x`` in place for the first n of S; return the least pivot, -1 if too small.
+
+    Pivots are relative to the diagonal of G. Where moves are `free` of a penalty, no pivot is too
+    small: a coordinate that depends on those before it stays where it is, as they can do what it
+    could.
+    """
+    least = 1.0
     for i in range(n):
         for j in range(i + 1):
             rest = G[S[i], S[j]]
@@ -355,10 +383,12 @@ def _solve(G, S, L, x, n, free):  # type: ignore[no-untyped-def]
                 L[i, j] = rest / L[j, j]
             elif rest > SINGULAR * G[S[i], S[i]]:
                 L[i, i] = np.sqrt(rest)
+                least = min(least, rest / G[S[i], S[i]])
             elif free:
                 L[i, i] = np.inf
+                least = 0.0
             else:
-                return False
+                return -1.0
     for i in range(n):
         for c in range(i):
             x[i] -= L[i, c] * x[c]
@@ -367,7 +397,7 @@ def _solve(G, S, L, x, n, free):  # type: ignore[no-untyped-def]
         for c in range(i + 1, n):
             x[i] -= L[c, i] * x[c]
         x[i] /= L[i, i]
-    return True
+    return least
 
 
 @compiled

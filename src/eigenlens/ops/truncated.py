@@ -86,6 +86,7 @@ class TruncatedMoments(Centre):
         step, between = self._join(other)
         more = other.squares + between * step**2 + self._rest
         self.squares, self._rest = in_two_parts(self.squares, more)
+        require_finite(self.mean, float(self.squares.sum()))
         self.lost += other.lost
         R = np.concatenate([self.factor, other.factor, np.sqrt(between) * step[None]])
         self.factor = self._cut(R) if len(R) > 2 * self.rank else R

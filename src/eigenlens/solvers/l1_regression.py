@@ -100,7 +100,7 @@ def _visibly(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
     """Return the coordinates, given columns of A that are independent."""
     if len(y) == len(t):
         return np.linalg.solve(A, y)
-    if knee > 0:
+    if knee > np.finfo(float).eps * np.abs(y).max():  # below there is nothing to round off
         return _huber(y, A, t, knee)
     # columns of A' that are far from each other, those of small residuals first
     nearness = 1 / (np.abs(y - A @ t) + TOL * np.abs(y).max())
@@ -119,7 +119,8 @@ def _huber(y: NDArray, A: NDArray, t: NDArray, knee: float) -> NDArray:
 
     def loss(t: NDArray) -> float:
         size = np.abs(y - A @ t)
-        return float(np.where(size >= knee, size - knee / 2, size**2 / (2 * knee)).sum())
+        below = np.minimum(size, knee)
+        return float((below / knee) @ (size - below / 2))
 
     here = loss(t)
     for _ in range(STEPS):

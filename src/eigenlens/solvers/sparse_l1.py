@@ -51,7 +51,6 @@ BLOCK_BYTES = 1 << 19  # of A: read once from memory, used twice from cache
 POOLED = 3e6  # operations of an iteration, from which a pool gives more than it costs
 MAX_ROUNDS = 1000  # of the descent that keeps a number of nonzeros
 SETTLED = 1e-9  # step of a score at which it ends
-LOST = 1e3  # times its rounding, that the objective may rise or be below zero by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,13 +133,8 @@ def solve(
         history: list[float] = []
         converged = False
         for _ in range(max_iter):
-            place = descent.place()
             descent.step()
-            objective = descent.objective()
-            if history and descent.lost(history[-1], objective):
-                descent.go_back(place)
-                break
-            history.append(objective)
+            history.append(descent.objective())
             negligible = max(tol * history[-1], descent.rounding)
             if len(history) > 1 and history[-2] - history[-1] <= negligible:
                 waiting = resample is None and descent.use_an_unused(negligible)
@@ -285,22 +279,6 @@ class _Descent:
         products = zip(*threads.run(part, len(self.blocks)), strict=True)
         self.B, self.H = (np.sum(parts, axis=0) for parts in products)
         score_columns(self.H, self.B, self.Y, *self.within)
-
-    def place(self) -> tuple[NDArray, ...]:
-        """Return where the descent is, to go back to."""
-        return self.Y.copy(), self.D.copy(), self.B, self.H
-
-    def go_back(self, place: tuple[NDArray, ...]) -> None:
-        """Be where the descent was."""
-        self.Y, self.D, self.B, self.H = place
-
-    def lost(self, before: float, objective: float) -> bool:
-        """Return whether the last step did what no step can do but by rounding.
-
-        Without a penalty, loadings may grow without end along scores that are nearly the same.
-        """
-        slack = LOST * self.rounding
-        return not (objective <= before + slack and objective >= -slack)
 
     def use_an_unused(self, negligible: float) -> bool:
         """Give an unused direction the largest part of the residual, if that is worth it.
