@@ -32,7 +32,7 @@ class Thrift:
 
     def struct(self) -> Fields:
         """Return a structure."""
-        return Fields((field, self.value(field[1])) for field in self.fields())
+        return Fields({field: self.value(field[1]) for field in self.fields()})
 
     def fields(self) -> Iterator[tuple[int, int]]:
         """Yield the number and type of each field of a structure, whose value is to be read.
@@ -42,8 +42,8 @@ class Thrift:
         field = 0
         while head := self._byte():
             field = field + (head >> 4) if head >> 4 else self._signed()
-            if head & 0xF not in (TRUE, FALSE):
-                yield field, head & 0xF
+            if (kind := head & 0xF) > FALSE:
+                yield field, kind
 
     def items(self) -> Iterator[int]:
         """Yield the type of each item of a list, whose value is to be read."""
@@ -56,7 +56,7 @@ class Thrift:
 
         Each takes a byte at least, so that a number of them that is made up comes to the end.
         """
-        if kind in (I16, I32, I64):
+        if I16 <= kind <= I64:
             return self._signed()
         if kind == BINARY:
             return self._bytes(self._number())
@@ -87,8 +87,11 @@ class Thrift:
 
     def _number(self) -> int:
         """Return a number in groups of seven bits, the last of them first."""
-        value = 0
-        for shift in range(0, 64, 7):
+        value = self._byte()
+        if value < 0x80:  # as most are
+            return value
+        value &= 0x7F
+        for shift in range(7, 64, 7):
             byte = self._byte()
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
