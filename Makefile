@@ -38,9 +38,10 @@ lines: $(VENV)/.ready-dev  ## how many lines the tests reach, with compiled loop
 	COVERAGE_FILE=.coverage.lines $(MAKE) unit PYTEST_ARGS="--cov --cov-report= $(PYTEST_ARGS)"
 	$(BIN)/python tools/reached.py lines .coverage.lines
 
-# Loops in plain Python take a hundred times as long: they are plain on small arrays alone.
+# Loops in plain Python take a hundred times as long: they are plain on small arrays alone. Sums
+# are rounded in other places there, so that a few tests may fail.
 branches: $(VENV)/.ready-dev  ## how many branches the tests reach, with loops in plain Python
-	PLAIN_LOOPS=1 COVERAGE_FILE=.coverage.branches \
+	-PLAIN_LOOPS=1 COVERAGE_FILE=.coverage.branches \
 	  $(MAKE) unit PYTEST_ARGS="--cov --cov-report= $(PYTEST_ARGS)"
 	$(BIN)/python tools/reached.py branches .coverage.branches
 

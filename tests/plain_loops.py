@@ -17,6 +17,13 @@ CELLS = 5000  # of all arrays of a call, at most
 SECONDS = 30  # that the plain calls of a loop may take, in each process
 
 
+def cells(values):
+    """How many numbers there are in arrays, in tuples of them too."""
+    return sum(
+        cells(value) if isinstance(value, tuple) else getattr(value, "size", 1) for value in values
+    )
+
+
 def install():
     """Let every loop that is imported from now on be plain on small arrays."""
     compiled = jit.compiled
@@ -29,7 +36,7 @@ def install():
         @functools.wraps(loop)
         def call(*args):
             nonlocal left
-            if left <= 0 or sum(np.size(arg) for arg in args) > CELLS:
+            if left <= 0 or cells(args) > CELLS:
                 return quick(*args)
             start = time.perf_counter()
             try:
