@@ -147,8 +147,9 @@ def test_more_threads_are_not_another_answer():
 
 
 @pytest.mark.parametrize("method", [DictionaryLearning, MiniBatchDictionaryLearning])
-def test_squares_that_overflow_are_named(method):
-    X = 1e200 * np.random.default_rng(0).standard_normal((30, 6))
+@pytest.mark.parametrize("size", [1e200, 8e152], ids=["squares", "sums of squares"])
+def test_squares_that_overflow_are_named(method, size):
+    X = size * np.random.default_rng(0).standard_normal((30, 6))
     with pytest.raises(ValueError, match="so large that their squares overflow"):
         method(2).fit(X)
 

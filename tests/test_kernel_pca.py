@@ -708,3 +708,10 @@ def test_eigenvalues_beyond_single_precision():
     expected = KernelPCA(2).fit(X.astype(np.float64)).eigenvalues_
     np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-5)
     assert model.transform(X).dtype == np.float32
+
+
+def test_scores_whose_kernel_overflows_are_named():
+    """The kernel of the rows is finite, that of their scores is not."""
+    X = np.array([[1e16, 1.0], [1e16, 2e16]])
+    with pytest.raises(ValueError, match=r"'poly' gives NaN or inf there. Take preimage='learned'"):
+        KernelPCA(kernel="poly", gamma=1e9, fit_inverse_transform=True).fit(X)

@@ -54,9 +54,9 @@ class SparseCoding(Estimator):
     components_: NDArray
 
     def _require_finite(self, X: NDArray) -> None:
-        """Raise if X holds NaN or inf, or values whose squares overflow."""
-        square = np.einsum("ij,ij->", X, X, dtype=np.float64)
-        require_finite(X.sum(axis=0, dtype=np.float64), float(square))
+        """Raise if X holds NaN or inf, or values whose squares overflow for pairs of atoms."""
+        square = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+        require_finite(X.sum(axis=0, dtype=np.float64), square * self._n_atoms(X) ** 2)
 
     def _n_atoms(self, X: NDArray) -> int:
         return X.shape[1] if self.n_components is None else int(self.n_components)

@@ -783,6 +783,11 @@ class KernelPCA(Estimator):
         elif self.fit_inverse_transform:
             scores = found.scores
             K = self._kernel(of_scores=True).between(scores, scores)
+            if not np.isfinite(K).all():
+                raise ValueError(
+                    f"fit_inverse_transform takes the kernel between scores, and {self.kernel!r} "
+                    "gives NaN or inf there. Take preimage='learned', or scale X."
+                )
             K.flat[:: len(K) + 1] += self.alpha
             rows = X.astype(np.float64, copy=False)
             self.dual_coef_ = _solve(K, rows)
