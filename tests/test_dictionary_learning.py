@@ -202,3 +202,13 @@ def test_loadings_stay_numbers_without_a_penalty(made):
     assert np.isfinite(history).all()
     assert history.max() == history[0]
     assert (np.linalg.norm(model.components_, axis=1) <= 1 + 1e-12).all()
+
+
+def test_atoms_that_are_rounding_beside_the_others_are_not_used():
+    """Their code would have to be as large as they are small."""
+    rng = np.random.default_rng(0)
+    A, scores = rng.normal(size=(6, 5)), rng.normal(size=(6, 2)) * [1.0, 1e-60]
+    found = sparse_l1.solve(A, 2, alpha=0.0, start=(scores, np.zeros((5, 2))), max_iter=1)
+    _, loadings = found.factors
+    assert np.abs(loadings[:, 0]).max() > 0.1
+    assert not loadings[:, 1].any()

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from hostile import table
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn import decomposition
@@ -715,3 +716,13 @@ def test_scores_whose_kernel_overflows_are_named():
     X = np.array([[1e16, 1.0], [1e16, 2e16]])
     with pytest.raises(ValueError, match=r"'poly' gives NaN or inf there. Take preimage='learned'"):
         KernelPCA(kernel="poly", gamma=1e9, fit_inverse_transform=True).fit(X)
+
+
+def test_landmarks_whose_distances_to_themselves_are_rounding():
+    """Squares beside 1e29 are rounded to 1e42: a row may be far from itself."""
+    X = table(
+        shape=(20, 5), rank=5, noise=0.0, decades=0, mean=0.0, spread=100, twice="", constant=0,
+        odd="", dtype="float64", seed=0, least=None, container="C",
+    )  # fmt: skip
+    model = KernelPCA(kernel="rbf", approximation="nystrom", random_state=0).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, 1.0, rtol=1e-12)  # each row is alone

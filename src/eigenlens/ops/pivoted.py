@@ -230,5 +230,6 @@ class _InMemory:
             self.left[rows] = np.maximum(left, 0.0)
 
         threads.run(part, len(blocks))
+        F[new.numbers, k : k + len(known)] = L  # where distances to themselves are rounding, too
         self.pivots = np.concatenate([self.pivots, new.numbers])
         self.left[self.pivots] = 0.0

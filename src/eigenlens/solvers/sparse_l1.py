@@ -267,7 +267,12 @@ class _Descent:
         self.B, self.H = self.D.T @ self.columns, self.D.T @ self.D
 
     def step(self) -> None:
-        """Update D, then Y; with them their products B = D'A' and H = D'D."""
+        """Update D, then Y; with them their products B = D'A' and H = D'D.
+
+        A score that is rounding beside the others is of no use to any column.
+        """
+        squares = np.einsum("km,km->k", self.Y, self.Y)
+        self.Y[squares <= np.finfo(float).eps ** 2 * squares.max(initial=0.0)] = 0.0
         G, tol = self.Y @ self.Y.T, REST * np.sqrt(self.square)
 
         def part(i: int) -> tuple[NDArray, NDArray]:
