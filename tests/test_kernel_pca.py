@@ -718,11 +718,12 @@ def test_scores_whose_kernel_overflows_are_named():
         KernelPCA(kernel="poly", gamma=1e9, fit_inverse_transform=True).fit(X)
 
 
-def test_landmarks_whose_distances_to_themselves_are_rounding():
+@pytest.mark.parametrize("shape", [(20, 5), (7, 24)])  # of the other, a row is drawn twice
+def test_landmarks_whose_distances_to_themselves_are_rounding(shape):
     """Squares beside 1e29 are rounded to 1e42: a row may be far from itself."""
     X = table(
-        shape=(20, 5), rank=5, noise=0.0, decades=0, mean=0.0, spread=100, twice="", constant=0,
-        odd="", dtype="float64", seed=0, least=None, container="C",
+        shape=shape, rank=min(shape), noise=0.0, decades=0, mean=0.0, spread=100, twice="",
+        constant=0, odd="", dtype="float64", seed=0, least=None, container="C",
     )  # fmt: skip
     model = KernelPCA(kernel="rbf", approximation="nystrom", random_state=0).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, 1.0, rtol=1e-12)  # each row is alone

@@ -237,8 +237,9 @@ def _has_true_variances(model, table):
         model.fit(table.X)
     except ValueError as error:
         return _refused(error)
-    # in units in which squares of what is small do not vanish
-    unit = max(float(np.abs(X.astype(np.longdouble)).max()), np.finfo(float).tiny)
+    # in units in which squares of what is small do not vanish, and none is rounded
+    largest = max(float(np.abs(X.astype(np.longdouble)).max()), np.finfo(float).tiny)
+    unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1))
     truth = exact_variances(X.astype(np.longdouble) / unit)[: len(model.explained_variance_)]
     found = model.explained_variance_
     rounding = 1e-4 if found.dtype == np.float32 else 1e-9

@@ -138,6 +138,8 @@ def choose(
         drawn = rows.draw(rng.random(min(BLOCK, most - rows.rank)))
         points = kernel.ready(drawn.X, rows.origin)
         H = kernel.with_diagonal(kernel.tile(points, points))
+        same = drawn.numbers[:, None] == drawn.numbers  # drawn twice, and not far from itself
+        H[same] = np.broadcast_to(np.diag(H), H.shape)[same]
         H -= drawn.F @ drawn.F.T
         kept = _kept(H, drawn.left, rng)
         try:
