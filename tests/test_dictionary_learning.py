@@ -172,7 +172,9 @@ def test_positive_code_of_a_method_without():
 @pytest.mark.parametrize("algorithm", ["omp", "lars", "lasso_lars", "lasso_cd", "threshold"])
 def test_code_of_huge_and_tiny_rows(algorithm, scale):
     X = planted()[0].astype(np.float32)
-    model = DictionaryLearning(15, alpha=0.1, transform_algorithm=algorithm, max_iter=1)
+    model = DictionaryLearning(
+        15, alpha=0.1, transform_algorithm=algorithm, max_iter=1, random_state=0
+    )
     with pytest.warns(ConvergenceWarning):
         model.fit(X)
     code = model.transform(X)

@@ -236,12 +236,15 @@ def test_all_components_are_the_normal_distribution():
 @pytest.mark.parametrize("k", [5, 7])
 def test_a_table_of_exact_rank_is_completed(shape, k):
     X = planted(*shape, 5, 0.0, seed=4, mean=10).X
-    H = holed(X, 0.2)
+    H, atol = holed(X, 0.2), 1e-6
     if k > 5 and shape == (30, 30):
         H = holed(X, 0.1)  # 20 % would leave columns with as many entries as unknowns
+        # few entries for two components that are not there: where the noise vanishes, rounding
+        # settles what is left, from 7e-8 to 2.5e-5 by the seed and the machine
+        atol = 1e-4
     found = solve(H, k)
     assert found.noise_variance == 0
-    np.testing.assert_allclose(ppca.conditional(H, *model_of(found)), X, atol=1e-6)
+    np.testing.assert_allclose(ppca.conditional(H, *model_of(found)), X, atol=atol)
 
 
 @pytest.mark.parametrize("k", [0, 1, 7, 8])

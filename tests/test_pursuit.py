@@ -329,7 +329,8 @@ def test_float32_recovers():
     problem = datasets.planted_pursuit(200, 200, 10, random_state=0)
     found = solve(problem.X.astype(np.float32) + np.float32(5), tol=1e-6)
     assert len(found.singular_values) == 10
-    np.testing.assert_array_equal(found.sparse != 0, problem.sparse != 0)
+    seen = np.abs(found.sparse) > 1e-5  # beside 5, what is less may be rounding
+    np.testing.assert_array_equal(seen, problem.sparse != 0)
     np.testing.assert_allclose(low_rank(found) - 5, problem.low_rank, atol=1e-5)
 
 
