@@ -38,8 +38,8 @@ lines: $(VENV)/.ready-dev  ## how many lines the tests reach, with compiled loop
 	COVERAGE_FILE=.coverage.lines $(MAKE) unit PYTEST_ARGS="--cov --cov-report= $(PYTEST_ARGS)"
 	$(BIN)/python tools/reached.py lines .coverage.lines
 
-# Loops in plain Python take a hundred times as long: they are plain on small arrays alone. Sums
-# are rounded in other places there, so that a few tests may fail.
+# Loops in plain Python take a hundred times as long: they are plain on small arrays alone. What
+# they give are numbers of numpy's rather than Python's, so that a test may fail.
 branches: $(VENV)/.ready-dev  ## how many branches the tests reach, with loops in plain Python
 	-PLAIN_LOOPS=1 COVERAGE_FILE=.coverage.branches \
 	  $(MAKE) unit PYTEST_ARGS="--cov --cov-report= $(PYTEST_ARGS)"
