@@ -5,7 +5,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST_ARGS ?=
 JOBS   ?= 2
-NAME   ?= pca
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -19,9 +18,10 @@ demo: $(VENV)/.ready-report  ## the report of a bundled table: a page for the br
 
 test: lint unit  ## everything that must hold: lint, types, rooms, tests
 
-lint: $(VENV)/.ready-dev  ## ruff, mypy, import-linter
+lint: $(VENV)/.ready-dev  ## ruff, codespell, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 
@@ -30,7 +30,7 @@ unit: $(VENV)/.ready-dev  ## the tests alone (PYTEST_ARGS="-k pca -x" for a part
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	  --ignore=tests/test_cluster.py --ignore=tests/test_page.py $(PYTEST_ARGS)
 
-properties: $(VENV)/.ready-dev  ## more than 50 000 tables that may break a fit: an hour or so
+properties: $(VENV)/.ready-dev  ## more than 50 000 tables that may break a fit: ten minutes or so
 	OPENBLAS_NUM_THREADS=1 HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(JOBS) \
 	  --dist worksteal tests/test_properties.py $(PYTEST_ARGS)
 
@@ -55,8 +55,13 @@ docs: $(VENV)/.ready-docs  ## the documentation, into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(VENV)/.ready-bench  ## ours against the peers (NAME=pca)
+bench: $(VENV)/.ready-bench  ## ours against the peers, recorded: hours (NAME=pca for one, not recorded)
+ifdef NAME
 	$(BIN)/python -m benchmarks $(NAME)
+else
+	$(BIN)/python -m benchmarks all --missing --write
+	$(BIN)/python -m tools.scoreboard --write
+endif
 
 clean:  ## remove what was built, but not .venv
 	rm -rf build dist docs/_build docs/_generated .coverage htmlcov

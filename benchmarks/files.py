@@ -1,6 +1,7 @@
 """Files: `eigenlens fit pca` on tables too large to be read whole, against the reading alone.
 
-Each contestant is a whole process, imports included. The floor does nothing but read.
+Each contestant is a whole process, imports included, and its memory is all that it holds. The floor
+does nothing but read.
 """
 
 import json
@@ -19,12 +20,13 @@ import pyarrow.parquet
 
 from benchmarks.harness import ROOT
 from benchmarks.machine import disturbance, processor_time, used_by_others
-from benchmarks.report import Table
+from benchmarks.score import Line, Race
 
 REPEATS = 5
 K = 10
 COLUMNS = 50
 BATCH = 50_000
+LIMITS = {"variance error": 1e-12}
 
 MEMORY = """
 import json, re
@@ -117,9 +119,9 @@ def measure(code, path):
 
 
 def run(options):
-    """Make each file, let the programs take turns on it, tabulate."""
+    """Make each file, let the programs take turns on it, sum up."""
     for case in CASES:
-        if options.case not in case.name:
+        if not options.wants(case.name):
             continue
         repeats = 1 if options.smoke else options.repeats or REPEATS
         programs = contestants(case.ending)
@@ -133,25 +135,26 @@ def run(options):
                 for name, code in programs.items():
                     runs[name].append(measure(code, path))
             others = used_by_others(before)
-        yield tabulate(case, runs, truth, size, [] if options.smoke else disturbance(others))
+        yield summed(case, runs, truth, size, [] if options.smoke else disturbance(others))
 
 
-def tabulate(case, runs, truth, size, notes):
-    """Write the table of one file."""
-    seconds = {name: np.median([run["seconds"] for run in each]) for name, each in runs.items()}
-    floor, ours = (seconds[name] for name in list(runs)[:2])
-    rows = []
-    for name, each in runs.items():
-        peak = max(run["MB"] for run in each)
-        variances = np.array([run["variances"] for run in each])
-        error = f"{np.abs(variances / truth - 1).max():.0e}" if variances.size else ""
-        fastest = min(run["seconds"] for run in each)
-        ratio = f"{seconds[name] / ours:.2f}" if variances.size and seconds[name] != ours else ""
-        rows.append(
-            [name, f"{seconds[name]:.2f}", f"{fastest:.2f}", f"{seconds[name] / floor:.2f}",
-             ratio, f"{peak:.0f}", error]
-        )  # fmt: skip
-    columns = ["program", "seconds", "fastest", "/ floor", "peer / ours", "peak MB",
-               "variance error"]  # fmt: skip
+def summed(case, runs, truth, size, notes):
+    """Sum up the runs on one file."""
+    lines = [line_of(name, each, truth, floor=not i) for i, (name, each) in enumerate(runs.items())]
     title = f"{case.title}, {size:.0f} MB, {K} components"
-    return Table(case.name, title, columns, rows, notes)
+    return Race(case.name, title, tuple(lines), LIMITS, tuple(notes), "PCA of a file")
+
+
+def line_of(name, runs, truth, floor):
+    """Sum up the runs of one program."""
+    seconds = [run["seconds"] for run in runs]
+    found = np.array([run["variances"] for run in runs])
+    error = {} if floor else {"variance error": float(np.abs(found / truth - 1).max())}
+    return Line(
+        name,
+        floor=floor,
+        seconds=float(np.median(seconds)),
+        fastest=min(seconds),
+        MB=max(run["MB"] for run in runs),
+        measures=error,
+    )

@@ -3,7 +3,9 @@
 Every run of a contestant is a process of its own (`benchmarks.worker`), because thread pools left
 behind by one library slow the next one down several times. Contestants take turns, so that a busy
 minute of the machine hits all of them. Each runs at one BLAS thread and at one a core, and keeps
-the better. Answers are judged after the last run, never in between.
+the better. Then come processes that begin cold, with the first fit at once: one with numba's cache
+empty, so that loops are compiled, and where there were any, one that finds them there. Answers are
+judged after the last run, never in between.
 """
 
 import json
@@ -23,11 +25,12 @@ import scipy.sparse as sp
 
 from benchmarks.machine import processor_time, used_by_others
 from benchmarks.report import Table
-from benchmarks.score import Entry, tabulate
+from benchmarks.score import Entry, Race, settle
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("EIGENLENS_DATA", ROOT.parent / "shared" / "data"))
 REPEATS = 5  # processes for each contestant and thread count
+COLD = 2  # and processes, or pairs of them, that begin cold
 SLOW = 30  # seconds of a fit from which one process is enough
 FITS = 3  # timed fits in each
 TIMEOUT = 900  # seconds for one process
@@ -70,6 +73,10 @@ class Case:
     floor: Contestant | None = None
     timed: bool = True
     file: str = ""  # in DATA, that `make` reads
+    beside: str = ""  # package that `judge` runs
+    method: str = ""  # the class of ours that it is about, if not the METHOD of the module
+    repeats: int = REPEATS
+    cold: int = COLD
 
     @property
     def everyone(self) -> list[Contestant]:
@@ -85,46 +92,58 @@ class Options:
     only: str = ""
     repeats: int | None = None
     smoke: bool = False
+    done: frozenset[str] = frozenset()  # cases that need not be run again
+
+    def wants(self, case: str) -> bool:
+        """Whether a case of this name is to be run."""
+        return self.case in case and case not in self.done
 
 
-def run_cases(benchmark: str, module, options: Options) -> Iterator[Table]:
+def run_cases(benchmark: str, module, options: Options) -> Iterator[Race | Table]:
     """Run the chosen cases of a benchmark, giving each table as soon as it is there."""
     for case in module.CASES:
-        if options.case not in case.name:
+        if not options.wants(case.name):
             continue
-        if options.smoke or not case.file or (DATA / case.file).exists():
-            yield run_case(benchmark, case, options)
+        case = replace(case, method=case.method or module.METHOD)
+        if case.file and not options.smoke and not (DATA / case.file).exists():
+            yield skipped(case.name, case.title, no_file(case.file))
+        elif case.beside and not find_spec(case.beside):
+            yield skipped(case.name, case.title, f"no {case.beside}, which the judge runs")
         else:
-            yield skipped(case.name, case.title, case.file)
+            yield run_case(benchmark, case, options)
 
 
-def skipped(name: str, title: str, file: str) -> Table:
-    """Say that the data of a case are not there."""
-    note = f"skipped: no {file} in ../shared/data or EIGENLENS_DATA"
-    return Table(name, title, ["contestant"], [], [note])
+def skipped(name: str, title: str, why: str) -> Table:
+    """Say why a case was not run."""
+    return Table(name, title, ["contestant"], [], [f"skipped: {why}"])
 
 
-def run_case(benchmark: str, case: Case, options: Options) -> Table:
-    """Make the data, let the contestants take turns, judge, tabulate."""
+def no_file(file: str) -> str:
+    """Say where a file should be."""
+    return f"no {file} in ../shared/data or EIGENLENS_DATA"
+
+
+def run_case(benchmark: str, case: Case, options: Options) -> Race:
+    """Make the data, let the contestants take turns, judge, sum up."""
     present, absent = choose(case, options.only)
     X = case.make(np.random.default_rng(0), **(case.smoke if options.smoke else case.size))
-    entries = [Entry(c.name, c.package, floor=c is case.floor) for c in present]
+    entries = [Entry(c.name, floor=c is case.floor) for c in present]
     quick = options.smoke or not case.timed
-    turns = 1 if quick else options.repeats or REPEATS
+    turns = 1 if quick else options.repeats or case.repeats
     threads = [1] if options.smoke else sorted({1, joblib.cpu_count()})
     # another one goes first each time: nobody always follows the same neighbour
     order = [np.roll(range(len(present)), -turn) for turn in range(turns)]
     jobs = [(i, t, turn) for turn in range(turns) for t in threads for i in order[turn]]
     with tempfile.TemporaryDirectory() as folder:
         data = save(X, Path(folder) / "data")
-
+        tasks = [[benchmark, case.name, one.name, data] for one in present]
         slow = set()
 
         def run(job):
             i, t, turn = job
             if (i, t) in slow:
                 return None
-            task = [benchmark, case.name, present[i].name, data, 0 if quick else FITS]
+            task = [*tasks[i], 0 if quick else FITS]
             result = run_worker(task, t, Path(folder) / f"{i}-{t}-{turn}")
             if result.get("first", 0) > SLOW:
                 slow.add((i, t))
@@ -136,12 +155,17 @@ def run_case(benchmark: str, case: Case, options: Options) -> Table:
             for (i, t, _), result in zip(jobs, pool.map(run, jobs), strict=True):
                 if result is not None:
                     entries[i].add(t, result)
-        others = used_by_others(before)
+        for turn in range(0 if quick else case.cold):
+            for i in np.roll(range(len(present)), -turn):
+                one = entries[i]
+                if not (one.floor or one.failed or (i, one.threads) in slow):
+                    one.add_cold(run_cold(tasks[i], one.threads, Path(folder)))
+        others = 0.0 if options.smoke else used_by_others(before)
     score = case.judge(X, **case.params)
     for entry in entries:
         entry.judge(score)
-    table = tabulate(case, entries, absent, others)
-    return replace(table, title="tiny version of " + table.title) if options.smoke else table
+    race = settle(case, entries, absent, others)
+    return replace(race, title="tiny version of " + race.title) if options.smoke else race
 
 
 def choose(case: Case, only: str) -> tuple[list[Contestant], list[str]]:
@@ -151,10 +175,21 @@ def choose(case: Case, only: str) -> tuple[list[Contestant], list[str]]:
     return present, [c.name for c in chosen if c not in present]
 
 
-def run_worker(task: list, threads: int, out: Path) -> dict:
+def run_cold(task: list, threads: int, folder: Path) -> dict:
+    """Time the first fit of a process, with loops to be compiled, and with loops in the cache."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        loops, out = Path(place, "loops"), Path(place, "out")
+        first = run_worker([*task, "cold"], threads, out, NUMBA_CACHE_DIR=str(loops))
+        if "failed" in first or not any(loops.rglob("*.nbc")):
+            return first
+        again = run_worker([*task, "cold"], threads, out, NUMBA_CACHE_DIR=str(loops))
+        return again | {"compiling": first["cold"]}
+
+
+def run_worker(task: list, threads: int, out: Path, **settings: str) -> dict:
     """Run one contestant in a fresh process; give its measurements, or why it failed."""
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.worker", *map(str, [*task, out])]
-    env = os.environ | {f"{library}_NUM_THREADS": str(threads) for library in LIBRARIES}
+    env = os.environ | {f"{library}_NUM_THREADS": str(threads) for library in LIBRARIES} | settings
     try:
         done = subprocess.run(
             command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False

@@ -11,6 +11,7 @@ from benchmarks.harness import ROOT
 from benchmarks.machine import disturbance, processor_time, used_by_others
 from benchmarks.report import Table
 
+TABLES = ("import",)
 REPEATS = 11
 TARGET = 0.1
 MODULES = ("eigenlens", "numpy", "sklearn.decomposition")  # the last two for comparison
@@ -18,6 +19,8 @@ MODULES = ("eigenlens", "numpy", "sklearn.decomposition")  # the last two for co
 
 def run(options):
     """Import each module in turn; the first round, which fills the caches, does not count."""
+    if not options.wants("import"):
+        return
     modules = [m for m in MODULES if find_spec(m.partition(".")[0])]
     repeats = 1 if options.smoke else options.repeats or REPEATS
     before = processor_time()

@@ -3,16 +3,23 @@
 import os
 import platform
 import re
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba", "fbpca")
+PACKAGES = (
+    "eigenlens", "numpy", "scipy", "scikit-learn", "numba", "scikit-learn-intelex", "abess", "dask",
+    "dask-ml", "faiss-cpu", "fbpca", "openTSNE", "pandas", "polars", "pyarrow", "pyrpca", "rpca",
+    "tensorly", "umap-learn",
+)  # fmt: skip
+UNQUOTED = "do not quote these times"
 
 
+@cache
 def describe() -> str:
-    """Name the versions and the processor in one line."""
+    """Name the versions and the processor in one line: what times can be compared on."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     found = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
@@ -52,7 +59,7 @@ def disturbance(others: float) -> list[str]:
     """Warn of times taken while others were busy: two threads on one free core can cost tenfold."""
     if others <= 0.05:
         return []
-    return [f"other programs used {others:.0%} of the machine meanwhile: do not quote these times"]
+    return [f"other programs used {others:.0%} of the machine meanwhile: {UNQUOTED}"]
 
 
 def forget(path):

@@ -110,6 +110,7 @@ OURS, PEER = (
     ("eigenlens", "eigenlens", "eigenlens"),
     ("scikit-learn", "sklearn", "sklearn.manifold"),
 )
+BOTH = isomap(*OURS), isomap(*PEER)
 AS_GOOD = {"over scikit-learn's": 1.01}
 TRUE = {"1 - correlation with truth": 0.01}
 
@@ -122,7 +123,7 @@ CASES = (
         {"n": 800},
         beside,
         AS_GOOD | TRUE,
-        (isomap(*OURS), isomap(*PEER)),
+        BOTH,
         {"neighbours": NEIGHBOURS},
     ),
     Case(
@@ -148,7 +149,7 @@ CASES = (
         {"n": 600},
         beside,
         AS_GOOD,
-        (isomap(*OURS), isomap(*PEER)),
+        BOTH,
         {"neighbours": NEIGHBOURS},
     ),
 )  # fmt: skip

@@ -3,11 +3,13 @@
 Against openTSNE, scikit-learn and scikit-learn-intelex. Whoever ends at a larger divergence than
 openTSNE, or loses more neighbours, is not counted, however fast. intelex ends at one that is more
 than a tenth larger: in cases of their own, ours stops where it is at that. Divergences are those of
-exact affinities over all pairs of places, in float64, by code that no contestant uses. The images
-of digits are not part of the project; where they are not there, their case says so.
+exact affinities over all pairs of places, in float64, by code that no contestant uses. UMAP has no
+such divergence: beside it, all are judged by the neighbours that they keep. The images of digits
+are not part of the project; where they are not there, their case says so.
 """
 
 import os
+import warnings
 
 import joblib
 import numpy as np
@@ -26,6 +28,7 @@ NEIGHBOURS = 5
 FEW = 5000  # rows for which a run takes seconds
 ROWS = 500  # of places that are compared with all at a time
 LOST = 5e-4  # trustworthiness, by which three runs of openTSNE differ from their median
+SPREAD = 1.15  # of neighbours lost, by which runs of UMAP differ
 
 
 # ------------------------------------------------------------------------------------------- data
@@ -89,6 +92,23 @@ def fit_intelex(X):
     from sklearnex.manifold import TSNE
 
     return {"places": TSNE(max_iter=ITERATIONS, random_state=0).fit_transform(X)}
+
+
+def run_umap(X, seed=None):
+    """Fit UMAP as it comes; with a seed it uses one thread alone."""
+    from umap import UMAP
+
+    return UMAP(random_state=seed).fit_transform(X)
+
+
+def fit_umap(X):
+    """Fit UMAP, which needs seconds for its import and longer to compile."""
+    return {"places": run_umap(X)}
+
+
+def fit_umap_seeded(X):
+    """Fit UMAP on one thread, which can take less time than several."""
+    return {"places": run_umap(X, 0)}
 
 
 # ------------------------------------------------------------------------------------------ judge
@@ -172,10 +192,26 @@ def beside(name, references):
     return judge
 
 
+def beside_umap(X):
+    """Judge by neighbours lost, over the median of UMAP's own runs."""
+    trust = truth_of_neighbours(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, of which a seed leaves one
+        runs = [run_umap(X, seed) for seed in range(3 if len(X) < FEW else 1)]
+    lost = np.median([1 - trust(Y) for Y in runs])
+
+    def score(answer):
+        found = 1 - trust(answer["places"])
+        return {"lost over UMAP's": found / lost, "1 - trustworthiness": found}
+
+    return score
+
+
 def runs_of_opentsne(X):
     """Run openTSNE from three seeds where that is quick, else from one."""
     seeds = range(3) if len(X) < FEW else [0]
-    return [run_opentsne(X, "bh", joblib.cpu_count(), seed) for seed in seeds]
+    threads = joblib.cpu_count() if len(X) > 1000 else 1  # more wait for each other
+    return [run_opentsne(X, "bh", threads, seed) for seed in seeds]
 
 
 def runs_of_intelex(X):
@@ -190,6 +226,10 @@ EQUAL = {"over intelex's": 1.0}
 OPENTSNE = opentsne("openTSNE, tree", "bh")
 SKLEARN = Contestant("scikit-learn", "sklearn", fit_sklearn)
 INTELEX = Contestant("scikit-learn-intelex", "sklearnex", fit_intelex)
+UMAP = (
+    Contestant("UMAP", "umap", fit_umap),
+    Contestant("UMAP, with a seed", "umap", fit_umap_seeded),
+)
 
 CASES = (
     Case(
@@ -199,6 +239,7 @@ CASES = (
         size={"n": 1797},
         smoke={"n": 120},
         judge=BESIDE_OPENTSNE,
+        beside="openTSNE",
         limits=LIMITS,
         contestants=(
             ours("eigenlens"),
@@ -217,6 +258,7 @@ CASES = (
         size={"n": 1797},
         smoke={"n": 120},
         judge=BESIDE_INTELEX,
+        beside="sklearnex",
         limits=EQUAL,
         contestants=(ours("eigenlens", max_iter=350), INTELEX),
     ),
@@ -227,6 +269,7 @@ CASES = (
         size={"n": 20_000},
         smoke={"n": 120},
         judge=BESIDE_OPENTSNE,
+        beside="openTSNE",
         limits=LIMITS,
         contestants=(ours("eigenlens"), OPENTSNE, INTELEX),
         file=IMAGES,
@@ -238,8 +281,32 @@ CASES = (
         size={"n": 20_000},
         smoke={"n": 120},
         judge=BESIDE_INTELEX,
+        beside="sklearnex",
         limits=EQUAL,
         contestants=(ours("eigenlens", max_iter=450), INTELEX),
+        file=IMAGES,
+    ),
+    Case(
+        name="neighbours_digits",
+        title="neighbours of digits in a plane, 1797 x 64",
+        make=digits,
+        size={"n": 1797},
+        smoke={"n": 120},
+        judge=beside_umap,
+        limits={"lost over UMAP's": SPREAD},
+        beside="umap",
+        contestants=(ours("eigenlens"), OPENTSNE, SKLEARN, INTELEX, *UMAP),
+    ),
+    Case(
+        name="neighbours_mnist",
+        title="neighbours of 20 000 images of digits in a plane, 784 pixels, float32",
+        make=images,
+        size={"n": 20_000},
+        smoke={"n": 120},
+        judge=beside_umap,
+        limits={"lost over UMAP's": SPREAD},
+        beside="umap",
+        contestants=(ours("eigenlens"), OPENTSNE, INTELEX, *UMAP),
         file=IMAGES,
     ),
 )

@@ -1,8 +1,8 @@
 """PCA: speed at equal captured variance, and accuracy.
 
-Against scikit-learn, scikit-learn-intelex (oneDAL) and fbpca. oneDAL has the solvers "full" and
-"covariance_eigh", for dense data; for all else intelex runs scikit-learn's code. What really ran
-stands in brackets beside the name.
+Against scikit-learn, scikit-learn-intelex (oneDAL), fbpca and, in float32, faiss. oneDAL has the
+solvers "full" and "covariance_eigh", for dense data; for all else intelex runs scikit-learn's code.
+What really ran stands in brackets beside the name.
 """
 
 import os
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from benchmarks.harness import Case, Contestant
 from benchmarks.judges import captured_variance, variances
 
+METHOD = "PCA"
 LABELS = {"eigenlens": "eigenlens", "sklearn": "scikit-learn", "sklearnex": "intelex"}
 LIMITS = {"float64": {"shortfall": 1e-8}, "float32": {"shortfall": 1e-6}}
 
@@ -22,6 +23,13 @@ def normal(rng, n, d, deviations, offset=0.0, dtype="float64"):
     """Draw normal columns: deviations evenly spaced between two ends, means up to `offset`."""
     X = rng.standard_normal((n, d)) * np.linspace(*deviations, d) + rng.uniform(-offset, offset, d)
     return X.astype(dtype)
+
+
+def decaying(rng, n, d, rate, dtype="float64"):
+    """Draw normal columns whose deviations fall by a rate, to a thousandth, and turn them."""
+    deviations = np.maximum(rate ** np.arange(d), 1e-3)
+    turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return ((rng.standard_normal((n, d)) * deviations) @ turn).astype(dtype)
 
 
 def uniform_sparse(rng, n, d, density, dtype="float64"):
@@ -83,14 +91,32 @@ def stated_variances(package, solver="auto"):
     return Contestant(f"{LABELS[package]} {solver}", package, fit)
 
 
-def fit_fbpca(X, k):
-    """Run fbpca with two iterations: for information, too few for a flat spectrum."""
-    _, s, components = import_module("fbpca").pca(X, k, raw=False, n_iter=2)
-    return {"components": components, "variance": s**2 / (len(X) - 1)}
+def fbpca(steps):
+    """Enter fbpca with so many iterations; two are for information where a spectrum is flat."""
+
+    def fit(X, k):
+        _, s, components = import_module("fbpca").pca(X, k, raw=False, n_iter=steps)
+        return {"components": components, "variance": s**2 / (len(X) - 1)}
+
+    return Contestant(f"fbpca, {steps} iterations", "fbpca", fit)
+
+
+def fit_faiss(X, k):
+    """Run faiss, which has float32 alone, on all rows; it states sums of squares."""
+    faiss = import_module("faiss")
+    n, d = X.shape
+    matrix = faiss.PCAMatrix(d, k)
+    matrix.max_points_per_d = n
+    matrix.train(np.ascontiguousarray(X, np.float32))
+    components, squares = map(faiss.vector_to_array, (matrix.PCAMat, matrix.eigenvalues))
+    return {"components": components.reshape(-1, d)[:k], "variance": squares[:k] / (n - 1)}
+
+
+FAISS = Contestant("faiss", "faiss", fit_faiss)
 
 
 def cases(name, title, make, size, smoke, k, contestants, *, floor=None, dtypes=LIMITS):
-    """Make a case for each dtype."""
+    """Make a case for each dtype; faiss has one of them."""
     for dtype in dtypes:
         yield Case(
             name if dtype == "float64" else f"{name}32",
@@ -100,7 +126,7 @@ def cases(name, title, make, size, smoke, k, contestants, *, floor=None, dtypes=
             smoke | {"dtype": dtype},
             captured_variance,
             LIMITS[dtype],
-            contestants,
+            tuple(one for one in contestants if one is not FAISS or dtype == "float32"),
             {"k": k},
             floor,
         )
@@ -116,7 +142,12 @@ CASES = (
         {"n": 200_000, "d": 100, "deviations": (3, 1), "offset": 10},
         {"n": 400, "d": 30, "deviations": (3, 1), "offset": 10},
         10,
-        (pca("eigenlens"), pca("sklearn"), pca("sklearn", "covariance_eigh"), pca("sklearnex")),
+        (
+            pca("eigenlens"),
+            *(pca("sklearn", s) for s in ("auto", "covariance_eigh")),
+            pca("sklearnex"),
+            FAISS,
+        ),
         floor=GRAM,
     ),
     *cases(
@@ -131,7 +162,24 @@ CASES = (
             *(pca("sklearn", s) for s in ("auto", "covariance_eigh", "arpack", "full")),
             # full takes eight times as long in oneDAL
             *(pca("sklearnex", s) for s in ("auto", "covariance_eigh")),
-            Contestant("fbpca, two iterations", "fbpca", fit_fbpca),
+            fbpca(2),
+            FAISS,
+        ),
+        floor=GRAM,
+    ),
+    *cases(
+        "decay",
+        "5000 x 2000, deviations that fall by 0.8 each to a thousandth",
+        decaying,
+        {"n": 5000, "d": 2000, "rate": 0.8},
+        {"n": 200, "d": 80, "rate": 0.8},
+        20,
+        (
+            *(pca("eigenlens", s) for s in ("auto", "randomized")),
+            *(pca("sklearn", s) for s in ("auto", "arpack")),
+            pca("sklearnex", "covariance_eigh"),
+            *(fbpca(steps) for steps in (2, 7)),
+            FAISS,
         ),
         floor=GRAM,
     ),

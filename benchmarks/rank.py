@@ -94,7 +94,7 @@ def run(options):
     draws = 2 if options.smoke else options.repeats or DRAWS
     columns = [*RULES, "mle", "0.9"]
     for name, title, listed in CASES:
-        if options.case not in name:
+        if not options.wants(name):
             continue
         chosen = listed[:1] if options.smoke else listed
         rows, begin = [], time.perf_counter()

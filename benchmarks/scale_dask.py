@@ -10,10 +10,12 @@ import numpy as np
 from benchmarks.harness import ROOT
 from benchmarks.machine import disturbance, processor_time, used_by_others
 from benchmarks.report import Table
+from benchmarks.score import Line, Race
 
 K = 10
 SHAPE, CHUNK = (1_000_000, 200), 50_000
 REPEATS = 5
+LIMITS = {"variance lost": 1e-6}
 
 PROGRAM = """
 import json, sys, time
@@ -94,10 +96,8 @@ def run(case, options):
     before = processor_time()
     told = tell(n, d, chunk, repeats, workers=2)
     notes = [] if options.smoke else disturbance(used_by_others(before))
-    notes.append("to count: variance lost at most 1e-6 more than ours (! is beyond)")
     title = f"{case.title}, {n} x {d} in chunks of {chunk} rows held by the workers, {K} components"
-    columns = ["contestant", "seconds", "fastest", "peer / ours", "variance lost"]
-    return Table(case.name, title, columns, list(rows_of(told)), notes)
+    return Race(case.name, title, tuple(lines_of(told)), LIMITS, tuple(notes), "PCA on Dask")
 
 
 def run_workers(case, options):
@@ -135,16 +135,15 @@ def tell(n, d, chunk, repeats, workers, *asked):
     return json.loads(done.stdout.rpartition("TOLD")[2])
 
 
-def rows_of(told):
-    """Give the rows of the table."""
-    ours = np.median(told["eigenlens"]["seconds"])
-    least = max(told["eigenlens"]["lost"])
+def lines_of(told):
+    """Sum up what was told of each."""
     for name, each in told.items():
         if "failed" in each:
-            yield [name, "", "", "", each["failed"]]
+            yield Line(name, failed=each["failed"])
             continue
-        seconds, lost = np.median(each["seconds"]), max(each["lost"])
-        ratio = "" if name == "eigenlens" else f"{seconds / ours:.2f}"
-        beyond = " !" if lost > least + 1e-6 else ""
-        yield [name, f"{seconds:.3f}", f"{min(each['seconds']):.3f}",
-               f"({ratio})" if beyond else ratio, f"{lost:.1e}{beyond}"]  # fmt: skip
+        yield Line(
+            name,
+            seconds=float(np.median(each["seconds"])),
+            fastest=min(each["seconds"]),
+            measures={"variance lost": max(each["lost"])},
+        )

@@ -1,9 +1,11 @@
-"""SparsePCA and dictionaries against scikit-learn's two methods for each.
+"""SparsePCA and dictionaries against scikit-learn's two methods for each, and against abess.
 
-The same l1 problem from the same start. scikit-learn's default is ``'lars'``. Most cases run on
-tables that are not part of the project; one whose table is not there says so.
+The same l1 problem from the same start. scikit-learn's default is ``'lars'``. abess has the l0
+problem, one direction of so many variables. Most cases run on tables that are not part of the
+project; one whose table is not there says so.
 """
 
+import os
 import warnings
 from importlib import import_module
 
@@ -11,7 +13,9 @@ import numpy as np
 
 from benchmarks.harness import DATA, Case, Contestant
 
+METHOD = "SparsePCA"
 FILES = {"news": "20news_w100.npz", "faces": "olivetti.npz", "digits": "mnist.npz"}
+POWER_STEPS = 100  # of the judge of the l0 problem
 
 
 # ------------------------------------------------------------------------------------------- data
@@ -21,6 +25,13 @@ def factors(rng, n, d):
     """Draw rows with three factors on variables of their own."""
     loadings = np.repeat(np.eye(3), -(-d // 3), axis=1)[:, :d]
     return 3 * rng.standard_normal((n, 3)) @ loadings + rng.standard_normal((n, d))
+
+
+def spiked(rng, n, d, s, strength=3):
+    """Draw rows with one factor on s variables."""
+    v = np.zeros(d)
+    v[rng.choice(d, s, replace=False)] = rng.choice([-1, 1], s) / np.sqrt(s)
+    return strength * rng.standard_normal((n, 1)) * v + rng.standard_normal((n, d))
 
 
 def news():
@@ -89,7 +100,44 @@ def contestants(name, choice):
     return (Contestant("eigenlens", "eigenlens", fitting("eigenlens", name)), *peers)
 
 
+def fit_l0(X, s):
+    """Fit ours to the first direction of s variables."""
+    from eigenlens import SparsePCA
+
+    return {"direction": SparsePCA(1, formulation="l0", n_nonzero=s).fit(X).components_[0]}
+
+
+def fit_abess(X, s):
+    """Fit abess; a support size that is more than a number makes it end without a word."""
+    from abess.decomposition import SparsePCA
+
+    threads = int(os.environ.get("BENCHMARK_NUM_THREADS", "1"))
+    return {"direction": np.ravel(SparsePCA(support_size=s, thread=threads).fit(X).coef_)}
+
+
 # ------------------------------------------------------------------------------------------ judge
+
+
+def best_subset(X, s):
+    """Judge a direction of s variables by the variance that it misses of the best that is known.
+
+    That is of the supports where truncated power steps end that start at each of the variables.
+    """
+    C = np.cov(X.T)
+    V = np.eye(len(C))
+    for _ in range(POWER_STEPS):
+        V = C @ V
+        V[np.abs(V) < np.sort(np.abs(V), axis=0)[-s]] = 0
+        V /= np.linalg.norm(V, axis=0)
+    supports = {tuple(np.flatnonzero(v)) for v in V.T}
+    best = max(np.linalg.eigvalsh(C[np.ix_(where, where)])[-1] for where in supports)
+
+    def score(answer):
+        v = answer["direction"].astype(np.float64)
+        missed = 1 - (v @ C @ v) / (v @ v) / best
+        return {"variance missed": missed, "too many": max(0, np.count_nonzero(v) - s)}
+
+    return score
 
 
 def objective(X, n_components, alpha, max_iter):
@@ -192,7 +240,24 @@ def atoms(name, alpha, reached, method="DictionaryLearning", **params):
     title = f"{method}, 1797 x 64 pixels, 100 atoms, alpha {alpha}, {params['max_iter']} iterations"
     everyone = contestants(method, "fit_algorithm")
     smoke, limits = {"n": 100, "d": 30}, {"objective": reached}
-    return Case(name, title, reader(small_digits), {}, smoke, coding, limits, everyone, params)
+    make = reader(small_digits)
+    return Case(name, title, make, {}, smoke, coding, limits, everyone, params, method=method)
+
+
+def subset(name, title, make, size, smoke, s, file=""):
+    """Enter one table for the l0 problem."""
+    return Case(
+        name,
+        f"SparsePCA, {title}, one direction of {s} variables",
+        make,
+        size,
+        smoke,
+        best_subset,
+        {"variance missed": 1e-8, "too many": 0},
+        (Contestant("eigenlens", "eigenlens", fit_l0), Contestant("abess", "abess", fit_abess)),
+        {"s": s},
+        file=FILES.get(file, ""),
+    )
 
 
 CASES = (
@@ -220,6 +285,18 @@ CASES = (
         20,
         1,
         200,
+    ),
+    subset("l0 news", "16 242 x 100 words", reader(news), {}, {"n": 100, "d": 30}, 10, "news"),
+    *(
+        subset(
+            f"l0 {d}",
+            f"{n} x {d}, one planted factor",
+            spiked,
+            {"n": n, "d": d, "s": 15},
+            {"n": 200, "d": 30, "s": 15},
+            15,
+        )
+        for n, d in ((500, 300), (1000, 1000))
     ),
     atoms("many atoms", 0.2, 0.810570),
     atoms("few atoms", 1, 0.928739),

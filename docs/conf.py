@@ -1,26 +1,39 @@
-"""Sphinx settings. The API pages are made from the register: there is no second list."""
+"""Sphinx settings. What the pages list is made from the package: see ``made.py``."""
 
-import inspect
 import re
+import sys
 from pathlib import Path
 
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import made
+
 import eigenlens
-from eigenlens._claims import CLAIMS, RELATIONS
-from eigenlens._register import classes
 
 project = "eigenlens"
 author = "The eigenlens developers"
 copyright = "The eigenlens developers"
 release = version = eigenlens.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
-myst_enable_extensions = ["dollarmath"]
-exclude_patterns = ["_build", "_generated/claims.md", "_generated/relations.md"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_gallery.gen_gallery"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+myst_heading_anchors = 3
+included = ("claims", "relations", "drop_ins", "references")
+exclude_patterns = ["_build", *(f"_generated/{name}.md" for name in included)]
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": []}
+html_show_sourcelink = False
 html_math_renderer = "mathml"
 html_title = f"eigenlens {release}"
 
@@ -28,53 +41,20 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc's Parameters section says it in words
 numpydoc_show_class_members = False
 
-HERE = Path(__file__).parent
-GENERATED = HERE / "_generated"
-
-
-def heading(text, line="="):
-    return f"{text}\n{line * len(text)}\n\n"
-
-
-def page(name):
-    """The reference page of one public name."""
-    value = getattr(eigenlens, name)
-    if inspect.ismodule(value):
-        kind, options = "module", "   :members:\n"
-    elif inspect.isclass(value):
-        kind, options = "class", "   :members:\n   :inherited-members:\n"
-    else:
-        kind, options = "function", ""
-    target = f"eigenlens.{name}"
-    return heading(name) + f".. currentmodule:: eigenlens\n\n.. auto{kind}:: {target}\n{options}"
-
-
-def write(path, text):
-    """Write only what changed, so that Sphinx rebuilds only that."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
-
-
-def write_pages(app):
-    names = list(eigenlens.__all__)
-    toc = "".join(f"   api/{name}\n" for name in names)
-    write(GENERATED / "api.rst", heading("API reference") + f".. toctree::\n\n{toc}")
-    for name in names:
-        write(GENERATED / "api" / f"{name}.rst", page(name))
-    rows = "".join(f"| {name} | {text} |\n" for name, text in CLAIMS.items())
-    write(GENERATED / "claims.md", "| claim | promise |\n|---|---|\n" + rows)
-    write(GENERATED / "relations.md", relations())
-
-
-def relations():
-    """Return a table of which method claims to move with the data in which way."""
-    names = " | ".join(name.replace("_", " ") for name in RELATIONS)
-    lines = [f"| method | {names} |", "|---" * (len(RELATIONS) + 1) + "|"]
-    for name, method in classes().items():
-        kept = " | ".join("yes" if one in method.claims else "" for one in RELATIONS)
-        lines.append(f"| `{name}` | {kept} |")
-    return "\n".join(lines) + "\n"
+# In the order of a course: what comes first needs nothing of what comes later.
+SECTIONS = "scaling", "pca", "sparse", "robust", "kernel", "nonnegative", "maps"
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "_generated/gallery",
+    "subsection_order": [f"../examples/{name}" for name in SECTIONS],
+    "filename_pattern": r"\.py$",  # all of them are run
+    "abort_on_example_error": True,
+    "backreferences_dir": "_generated/backreferences",
+    "doc_module": ("eigenlens",),
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
 
 
 def formula(display):
@@ -107,6 +87,6 @@ def escaped(match):
 
 def setup(app):
     app.add_html_math_renderer("mathml", formula("inline"), formula("block"))
-    app.connect("builder-inited", write_pages)
+    app.connect("builder-inited", lambda app: made.write())
     app.connect("autodoc-process-docstring", keep_underscores, priority=900)  # after numpydoc
     app.connect("autodoc-skip-member", skip_foreign)

@@ -1,7 +1,7 @@
 import os
 import runpy
-import sys
 from collections import Counter
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -70,21 +70,36 @@ def inside(folder, monkeypatch, capsys):
 
 @pytest.fixture
 def run(monkeypatch):
-    """Run an example as a user does; give its variables."""
+    """Run an example as the gallery does; look whether it has drawn; give its variables.
 
-    def run(name, *arguments):
-        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
-        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    It runs on data that installed packages carry, or on the originals in the folder `data`. Tests
+    of one example, one after the other, share its variables: they leave them as they are.
+    """
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.delenv("DISPLAY", raising=False)  # where there is one, plt.show() warns
+
+    def run(name, data=None):
+        if data is None:
+            monkeypatch.delenv("EIGENLENS_DATA", raising=False)
+        else:
+            monkeypatch.setenv("EIGENLENS_DATA", str(data))
+        return variables(name, data)
 
     return run
 
 
-@pytest.fixture
-def drawing(monkeypatch, tmp_path):
-    """Give the arguments that ask for a picture, and look at it at the end."""
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    yield "--draw", tmp_path / "picture.png"
-    assert (tmp_path / "picture.png").stat().st_size > 10_000
+@lru_cache(maxsize=1)
+def variables(name, data):
+    """Run an example on data from the environment; `data` says which, for the cache."""
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    found = runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    for number in plt.get_fignums():
+        plt.figure(number).canvas.draw()  # labels and layouts that do not work out would warn
+    assert plt.get_fignums(), f"{name} draws nothing"
+    plt.close("all")
+    return found
 
 
 def pytest_terminal_summary(terminalreporter):

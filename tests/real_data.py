@@ -14,3 +14,10 @@ def real_file(name):
     if not path.exists():
         pytest.skip(f"needs {name}: neither EIGENLENS_DATA nor {DATA} has it")
     return path
+
+
+def real_folder(*names):
+    """Give the folder of the tables; skip the test where one of those named is not there."""
+    for name in names:
+        real_file(name)
+    return DATA

@@ -1,7 +1,9 @@
 """The benchmark harness: it runs, its judges see what is wrong, and only what is right counts."""
 
+import importlib
 import subprocess
 import sys
+import warnings
 from decimal import Decimal, localcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +12,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import scale_methods, scale_model
-from benchmarks.harness import ROOT, Case, Contestant, Options, run_case, run_worker
+from benchmarks import BENCHMARKS, harness, iterations, scale_methods, scale_model, size, sparse
+from benchmarks.harness import ROOT, Case, Contestant, Options, run_case, run_cold, run_worker
 from benchmarks.judges import captured_variance, jacobi
 from benchmarks.pca import CASES
-from benchmarks.report import Table, write
-from benchmarks.score import Entry, tabulate
+from benchmarks.score import Entry, settle
 
 
 def command(*args):
@@ -32,6 +33,14 @@ def answer_of(X, k):
     """Give the exact components and variances."""
     _, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     return {"components": Vt[:k], "variance": s[:k] ** 2 / (len(X) - 1)}
+
+
+@pytest.fixture
+def quiet():
+    """Let fits that are stopped before they converge, or are too small for a peer, say so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @pytest.fixture
@@ -117,18 +126,19 @@ def test_only_right_answers_count(X):
         "turned": right | {"components": out},
         "nan": right | {"variance": np.full(2, np.nan)},
     }
-    entries = [Entry(name, name) for name in answers]
+    entries = [Entry(name) for name in answers]
     for entry in entries:
         for seconds in (2.0, 4.0, 3.0):  # at one thread; two are worse
-            run = {"first": 9.0, "MB": 1.0, "answer": answers[entry.name]}
+            run = {"first": 9.0, "fastest": seconds, "MB": 1.0, "answer": answers[entry.name]}
             entry.add(1, run | {"seconds": seconds})
             entry.add(2, run | {"seconds": 2 * seconds})
         entry.judge(captured_variance(X, k=2))
     limits = {"shortfall": 1e-8, "variance error": 1e-8}
-    case = SimpleNamespace(name="c", title="t", limits=limits, timed=True)
-    table = tabulate(case, entries, [], 0.0)
+    case = SimpleNamespace(name="c", title="t", limits=limits, timed=True, method="PCA")
+    table = settle(case, entries, [], 0.0).table()
     ours, equal, turned, nan = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
     assert (ours["seconds"], ours["threads"], ours["otherwise"]) == ("3.0000", "1", "6.0000")
+    assert ours["fastest"] == "2.0000"
     assert ours["peer / ours"] == ""
     assert equal["peer / ours"] == "1.00"
     assert turned["peer / ours"] == nan["peer / ours"] == "(1.00) does not count"
@@ -139,41 +149,123 @@ def test_only_right_answers_count(X):
 def test_missing_peers_are_skipped_with_a_word():
     absent = Contestant("nobody", "package_that_nobody_has", None)
     case = Case("c", "t", lambda rng: rng.random(3), {}, {}, lambda X: None, {}, (absent,))
-    table = run_case("none", case, Options(smoke=True))
+    table = run_case("none", case, Options(smoke=True)).table()
     assert table.rows == []
     assert "not installed, skipped: nobody" in table.notes[0]
 
 
 def test_failure_of_a_worker_is_reported():
-    broken = Entry("broken", "broken")
+    broken = Entry("broken")
     broken.add(1, run_worker(["pca", "no such case", "x", "x", 0], 1, Path("unused")))
-    case = SimpleNamespace(name="c", title="t", limits={"shortfall": 1e-8}, timed=True)
-    table = tabulate(case, [broken], [], 0.0)
+    limits = {"shortfall": 1e-8}
+    case = SimpleNamespace(name="c", title="t", limits=limits, timed=True, method="PCA")
+    table = settle(case, [broken], [], 0.0).table()
     assert table.rows == [["broken"]]
     assert any(note.startswith("failed: broken: StopIteration") for note in table.notes)
 
 
-def test_results_are_replaced_table_by_table(tmp_path):
-    path = tmp_path / "RESULTS.md"
+def test_equal_answers_are_judged_once_and_the_worst_stays():
+    judged = []
 
-    def table(name, value):
-        return Table(name, "title", ["what", "seconds"], [["a|b", value]], ["a note"])
+    def score(answer):
+        judged.append(float(answer["x"]))
+        return {"x": float(answer["x"])}
 
-    write("one", "About one.", [table("x", "1.0"), table("y", "2.0")], path=path)
-    write("two", "About two.", [table("x", "3.0")], path=path)
-    write("one", "About one.", [table("y", "4.0")], partial=True, path=path)
-    text = path.read_text()
-    kept = [value for value in ("1.0", "2.0", "3.0", "4.0") if f"| {value} |" in text]
-    assert kept == ["1.0", "3.0", "4.0"]
-    write("one", "About one.", [table("z", "5.0")], path=path)
-    text = path.read_text()
-    assert "1.0 |" not in text
-    assert "3.0 |" in text
-    assert text.count("## one") == 1
+    entry = Entry("one")
+    for x in (1.0, 1.0, 3.0, 1.0, 2.0):
+        entry.add(1, {"answer": {"x": np.array(x)}})
+    entry.judge(score)
+    assert judged == [1.0, 3.0, 2.0]
+    assert entry.measures == {"x": 3.0}
 
-    path.write_text(text.replace("Python 3", "Python 2"))
-    with pytest.raises(SystemExit, match="have changed"):
-        write("one", "About one.", [table("z", "6.0")], partial=True, path=path)
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_cold_processes_come_in_pairs_where_loops_are_compiled(compiles, monkeypatch, tmp_path):
+    seen = []
+
+    def worker(task, threads, out, NUMBA_CACHE_DIR):
+        cache = Path(NUMBA_CACHE_DIR)
+        seen.append(cache.exists())
+        if compiles:
+            cache.mkdir(exist_ok=True)
+            (cache / "loop.nbc").touch()
+        assert task[-1] == "cold"
+        return {"cold": 5.0 - len(seen)}
+
+    monkeypatch.setattr(harness, "run_worker", worker)
+    found = run_cold(["pca"], 1, tmp_path)
+    assert seen == ([False, True] if compiles else [False])
+    assert found == ({"cold": 3.0, "compiling": 4.0} if compiles else {"cold": 4.0})
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_cold_process_tells_its_only_fit(tmp_path):
+    case = next(case for case in CASES if case.name == "wide")
+    data = harness.save(case.make(np.random.default_rng(0), **case.smoke), tmp_path / "data")
+    found = run_worker(["pca", "wide", "scikit-learn full", data, "cold"], 1, tmp_path / "out")
+    assert found["cold"] > 0
+    assert found["answer"]["components"].shape == (20, 200)
+    assert "seconds" not in found
+
+
+def test_cold_times_are_the_best_and_have_columns():
+    run = {"seconds": 1.0, "fastest": 1.0, "first": 1.0, "MB": 1.0}
+    entries = [Entry("eigenlens"), Entry("other")]
+    for entry in entries:
+        entry.add(1, run)
+    for cold, compiling in ((3.0, 9.0), (4.0, 8.0)):
+        entries[0].add_cold({"cold": cold, "compiling": compiling})
+        entries[1].add_cold({"cold": cold})
+    case = SimpleNamespace(name="c", title="t", limits={}, timed=True, method="PCA")
+    table = settle(case, entries, [], 0.0).table()
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [row["cold"] for row in rows] == ["3.0000", "3.0000"]
+    assert [row["compiling"] for row in rows] == ["8.0000", ""]
+
+
+# --------------------------------------------------------------------------------- benchmarks
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_names_of_cases_differ_and_qualities_belong_to_methods(name):
+    module = importlib.import_module(BENCHMARKS[name])
+    cases = getattr(module, "CASES", ())
+    assert len({case.name for case in cases}) == len(cases)
+    for case in cases:
+        assert not isinstance(case, Case) or case.method or module.METHOD
+
+
+@pytest.mark.parametrize("case", iterations.CASES, ids=lambda case: case.name)
+def test_more_iterations_of_ours_come_closer(case, quiet):
+    data = case.make(np.random.default_rng(0), **case.smoke)
+    score = case.judge(data)
+    ours = [one for one in case.contestants if one.package == "eigenlens"]
+    few, many = (score(one.fit(data))["objective"] for one in (ours[0], ours[-1]))
+    assert many < few
+
+
+@pytest.mark.parametrize("case", size.CASES, ids=lambda case: case.name)
+def test_sizes_are_in_names_and_in_what_is_made(case):
+    assert case.size["n"] == int(case.name.split()[-1])
+    assert case.name.startswith(case.method)
+
+
+@pytest.mark.parametrize("method", dict.fromkeys(case.method for case in size.CASES))
+def test_ours_counts_at_a_tiny_size(method, quiet):
+    case = next(case for case in size.CASES if case.method == method)
+    data = case.make(np.random.default_rng(0), **case.smoke)
+    ours, *_ = case.contestants
+    found = case.judge(data, **case.params)(ours.fit(data, **case.params))
+    assert all(found[measure] <= limit for measure, limit in case.limits.items())
+
+
+def test_judge_of_a_subset_sees_too_many_variables_and_too_little_variance():
+    X = sparse.spiked(np.random.default_rng(0), n=200, d=30, s=5)
+    score = sparse.best_subset(X, s=5)
+    found = sparse.fit_l0(X, s=5)["direction"]
+    assert abs(score({"direction": 3 * found})["variance missed"]) < 1e-12
+    assert score({"direction": np.roll(found, 1)})["variance missed"] > 0.1
+    assert score({"direction": np.ones(30)})["too many"] == 25
 
 
 def test_the_model_of_time_finds_planted_costs():

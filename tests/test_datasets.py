@@ -104,3 +104,108 @@ def test_datasets_do_not_load_estimators():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "set()"
+
+
+# ------------------------------------------------------------------- data that packages carry
+
+
+@pytest.fixture
+def originals(tmp_path, monkeypatch):
+    """Name a folder for the original data; give a function that puts a file there."""
+    monkeypatch.setenv("EIGENLENS_DATA", str(tmp_path))
+    return lambda name, **arrays: np.savez(tmp_path / name, **arrays)
+
+
+@pytest.fixture
+def without_originals(monkeypatch):
+    monkeypatch.delenv("EIGENLENS_DATA", raising=False)
+
+
+def test_original_is_none_where_no_folder_is_named_or_the_folder_does_not_have_it(
+    originals, monkeypatch
+):
+    assert datasets.original("olivetti.npz") is None
+    originals("olivetti.npz", X=np.eye(2))
+    np.testing.assert_array_equal(datasets.original("olivetti.npz")["X"], np.eye(2))
+    monkeypatch.setenv("EIGENLENS_DATA", "")
+    assert datasets.original("olivetti.npz") is None
+
+
+def test_original_runs_nothing_of_a_file(originals):
+    class Trap:
+        def __reduce__(self):
+            return pytest.fail, ("a file has run code",)
+
+    originals("news.npz", X=np.array([Trap()], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        datasets.original("news.npz")
+
+
+def test_a_folder_that_is_not_there_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("EIGENLENS_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(NotADirectoryError, match=r"EIGENLENS_DATA=.*nowhere is not a folder"):
+        datasets.digits()
+
+
+def test_digits_are_the_small_ones_or_the_originals(originals, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 256), dtype=np.float32), np.arange(1, 31) % 10 + 1  # a copy with ten
+    originals("usps.npz", X_train=X[:20], X_test=X[20:], y_train=y[:20], y_test=y[20:])
+    usps = datasets.digits()
+    assert (usps.X.dtype, usps.shape) == (np.float64, (16, 16))
+    np.testing.assert_array_equal(usps.X, X)
+    np.testing.assert_array_equal(usps.labels, y % 10)
+    monkeypatch.delenv("EIGENLENS_DATA")
+    small = datasets.digits()
+    assert (small.X.shape, small.shape, small.X.max()) == ((1797, 64), (8, 8), 1)
+
+
+@pytest.mark.parametrize(("name", "file"), [("olivetti", "olivetti"), ("cbcl", "cbcl_faces")])
+def test_faces_are_brightnesses_from_zero_to_one(name, file, originals, monkeypatch):
+    shape = {"olivetti": (64, 64), "cbcl": (19, 19)}[name]
+    X = np.arange(2 * shape[0] * shape[1], dtype=np.uint32).reshape(2, -1) % 256
+    originals(f"{file}.npz", X=X.astype(np.uint8))
+    images = datasets.faces(name)
+    assert (images.shape, images.source) == (shape, f"{name} faces")
+    np.testing.assert_allclose(images.X * 255, X)
+    monkeypatch.delenv("EIGENLENS_DATA")
+    if name == "cbcl":
+        carried = datasets.faces(name)
+        assert (carried.X.shape, carried.shape) == ((100, 625), (25, 25))
+        assert carried.X.min() >= 0
+        assert 0.9 < carried.X.max() <= 1
+
+
+def test_faces_that_scikit_learn_has_downloaded_are_taken(without_originals, monkeypatch):
+    from sklearn import datasets as theirs
+
+    def fetch(*, download_if_missing):
+        assert not download_if_missing
+        if not fetch.there:
+            raise OSError("Data not found and `download_if_missing` is False")
+        return type("Bunch", (), {"data": np.ones((400, 4096), np.float32), "target": None})
+
+    monkeypatch.setattr(theirs, "fetch_olivetti_faces", fetch)
+    for there, side in ((True, 64), (False, 25)):
+        fetch.there = there
+        assert datasets.faces().shape == (side, side)
+
+
+def test_faces_of_another_name_are_refused():
+    with pytest.raises(ValueError, match=r"name='yale' is not .* 'olivetti' or 'cbcl'\."):
+        datasets.faces("yale")
+
+
+def test_news_are_postings_or_docstrings(originals, monkeypatch):
+    words = np.array(["aids", "baseball"])
+    originals("20news_w100.npz", X=np.array([[0, 1]], np.uint8), words=words)
+    postings = datasets.news()
+    assert (postings.X.dtype, postings.source) == (np.float64, "news postings")
+    np.testing.assert_array_equal(postings.words, words)
+    monkeypatch.delenv("EIGENLENS_DATA")
+    table = datasets.news()
+    assert table.X.shape == (len(datasets.docstrings()), 100)
+    assert set(np.unique(table.X)) == {0, 1}
+    assert np.all((table.X.mean(axis=0) >= 0.1) & (table.X.mean(axis=0) <= 0.6))
+    assert {"regression", "sparse"} <= set(table.words)
+    assert "the" not in table.words

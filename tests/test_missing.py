@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from real_data import real_file
+from scipy import sparse
 from scipy.linalg import subspace_angles
 from scipy.stats import multivariate_normal
 from threadpoolctl import threadpool_limits
@@ -543,3 +544,13 @@ def test_hidden_metabolites_are_found():
         filled = ppca.conditional(seen, *model_of(solve(seen, 3)))
         ratios.append(rmse(filled, X, hidden) / rmse(mean + 0 * X, X, hidden))
     assert np.mean(ratios) <= 0.65
+
+
+def test_holes_of_a_sparse_table_are_refused_with_a_remedy():
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    model = PCA(2, missing="em").fit(sparse.csr_array(X))  # none: as without the option
+    X[3, 2] = np.nan
+    holes = sparse.csr_array(X)
+    for call in (PCA(2, missing="em").fit, model.transform):
+        with pytest.raises(ValueError, match=r"Sparse X holds NaN.*Give X\.toarray\(\)"):
+            call(holes)

@@ -98,6 +98,28 @@ def test_aligned_with_scikit_learns_randomized():
     assert largest_angle(ours.components_, theirs.components_) < 1e-5
 
 
+@pytest.mark.parametrize("decay", [0.8, 0.97])
+@pytest.mark.parametrize("power", [0, 1, 3])
+def test_a_sketch_that_is_stopped_is_no_rougher_than_scikit_learns(power, decay):
+    """A Krylov space holds that of as many power iterations."""
+    rng = np.random.default_rng(0)
+    X = np.linalg.qr(rng.standard_normal((900, 600)))[0] * decay ** np.arange(600)
+    truth = PCA(10, svd_solver="full").fit(X)
+    options = {"svd_solver": "randomized", "iterated_power": power, "random_state": 0}
+    ours, theirs = PCA(10, **options).fit(X), peer.PCA(10, **options).fit(X)
+    lost, lost_by_peer = (
+        1 - found.explained_variance_.sum() / truth.explained_variance_.sum()
+        for found in (ours, theirs)
+    )
+    assert -1e-12 < lost <= lost_by_peer
+    assert (
+        ours.certificate_.value
+        >= 0.99
+        * np.max(np.abs(ours.explained_variance_ - truth.explained_variance_))
+        / truth.explained_variance_[0]
+    )
+
+
 # ---------------------------------------------------------------------------- likelihood
 
 

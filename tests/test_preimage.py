@@ -306,8 +306,8 @@ PRINTED = {  # Mika et al. 1999, table 1
 def test_the_printed_gain_over_linear_pca(sigma, share):
     """Centres in [-.5, .5]^10: with those of the text, [-1, 1]^10, the table does not come out.
 
-    Three draws here, and each second number of components; `examples/denoise_clusters.py` prints
-    the mean of eight, beside plain iteration.
+    Three draws here, and each second number of components; `examples/kernel/denoise_clusters.py`
+    draws one of them beside the printed ones.
     """
     gamma, counts = 1 / (10 * 2 * sigma**2), (1, 3, 5, 7, 9)
     gains = []

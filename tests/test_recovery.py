@@ -1,12 +1,8 @@
 """The phase transition: certain on one side, hopeless on the other; the same tables for all."""
 
-import runpy
-import sys
 import warnings
-from pathlib import Path
 from typing import ClassVar
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -15,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from eigenlens import PCA, RobustPCA
 from eigenlens.measure import recovery_region
 
-SCRIPT = Path(__file__).parents[1] / "examples" / "phase_transition.py"
 SMALL = {"n": 20, "ranks": [0.1, 0.2], "densities": [0.0, 0.1, 0.3], "trials": 2}
 
 
@@ -166,14 +161,3 @@ def test_frame(recorder):
 def test_bad_parameters_are_named(bad, message):
     with pytest.raises(ValueError, match=message):
         recovery_region(**bad)
-
-
-def test_the_example_draws_what_its_text_says(tmp_path, monkeypatch, capsys):
-    mpl.use("Agg")
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(tmp_path / "phase.png")])
-    regions = runpy.run_path(str(SCRIPT))["regions"]
-    assert (tmp_path / "phase.png").stat().st_size > 10_000
-    assert "because of row 17" in capsys.readouterr().out
-    random, coherent, holes = (regions[name].recovered for name in regions)
-    assert random[0, 0] == coherent[0, 0] == holes[0, 0] == 1
-    assert random.mean() < coherent.mean() < holes.mean()

@@ -540,3 +540,18 @@ def test_bad_tables_are_refused():
 
 def test_it_is_listed():
     assert eigenlens.methods()["TSNE"].kind == "manifold"
+
+
+def test_a_table_may_be_asked_for_everywhere():
+    """The PCA of the start is ours, and stays an array."""
+    X = np.random.default_rng(0).standard_normal((35, 4))
+    with sklearn.config_context(transform_output="pandas"):
+        places = TSNE(perplexity=5).fit_transform(X)
+    assert list(places.columns) == ["tsne0", "tsne1"]
+    np.testing.assert_array_equal(places, TSNE(perplexity=5).fit_transform(X))
+
+
+def test_a_metric_that_gives_negative_distances_is_refused():
+    X = np.random.default_rng(0).standard_normal((35, 4))
+    with pytest.raises(ValueError, match="metric given is not correct: it gives -1"):
+        TSNE(metric=lambda a, b: -1.0, method="exact", perplexity=5).fit(X)

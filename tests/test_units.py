@@ -22,6 +22,7 @@ def test_units_are_powers_of_two_that_round_nothing(dtype, least, most):
         assert np.isfinite((scaled.astype(dtype) ** 2).sum())
         assert (scaled**2).max() > np.finfo(dtype).tiny / np.finfo(dtype).eps
         assert unit_of(sparse.csr_array(table)) == unit
+        assert_array_equal(in_units(sparse.csr_array(table)).toarray(), scaled)
     for odd in (0.0, np.nan, np.inf, -np.inf):
         assert unit_of(np.full((2, 2), odd, dtype)) == 1
 

@@ -1,3 +1,4 @@
+from . import datasets as datasets
 from . import measure as measure
 from . import plot as plot
 from . import select as select

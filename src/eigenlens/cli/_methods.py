@@ -127,8 +127,8 @@ def _described(method: Callable[..., Any]) -> dict[str, str]:
 def plain(text: str) -> str:
     """Return text of a docstring without its marks.
 
-    >>> plain("The images ``mean + a v`` of :class:`~sklearn.PCA`")
-    'The images mean + a v of sklearn.PCA'
+    >>> plain("The images ``mean + a v`` of :class:`~eigenlens.PCA`")
+    'The images mean + a v of eigenlens.PCA'
     """
     return re.sub(r":\w+:`~?([^`]*)`|``?([^`]*)``?", r"\1\2", text)
 

@@ -200,11 +200,13 @@ class Blocks(ABC):
             not be written to.
         beside : sequence
             What earlier passes kept.
-        shared, combine
-            As in `fold`.
+        shared : sequence
+            What all tasks need, as in `fold`.
         keep : int
             How many arrays the task returns to be kept: in memory, on disk where they are large, or
             on the machines that made them.
+        combine : callable, optional
+            From a list of answers to one, as in `fold`.
 
         Returns
         -------
@@ -224,6 +226,10 @@ class Blocks(ABC):
         ----------
         run : Pass
             Is brought up to date before each yield.
+
+        Yields
+        ------
+        None
         """
         for block in threads.looking_ahead(self.blocks_from(run.done)):
             own = [rows[run.done] for rows in run.beside]

@@ -247,7 +247,7 @@ class RobustScaler(preprocessing.RobustScaler):
     -----
     The quantiles of a table in blocks are exact. One pass finds the ends of the columns, most often
     one counts entries in parts of that range and one gathers those near the quantiles, up to 128
-    MB; see :mod:`eigenlens.ops.order` for the worst case. `transform` of such a table is done when
+    MB; see ``eigenlens.ops.order`` for the worst case. `transform` of such a table is done when
     the result is read.
 
     Examples

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, StrPath, fitting
 from ..ops.centred import product
+from ..ops.finite import SPARSE_HOLES
 from ..solvers import ppca
 from ..solvers.solution import Solution
 
@@ -252,9 +253,12 @@ class GaussianSpectrum(Estimator):
 
 
 def has_holes(X: NDArray | sparse.csr_array) -> bool:
-    """Return whether `X` holds NaN, without an array of the size of X."""
+    """Return whether `X` holds NaN, without an array of its size; raise if it is sparse as well."""
     values = np.asarray(X.data) if sparse.issparse(X) else X
-    return bool(values.size) and bool(np.isnan(values.min()))
+    found = bool(values.size) and bool(np.isnan(values.min()))
+    if found and sparse.issparse(X):
+        raise ValueError(SPARSE_HOLES)
+    return found
 
 
 def require_more_than_one(mass: float) -> None:

@@ -76,8 +76,13 @@ def _euclidean(metric: Any, params: dict[str, Any] | None) -> bool:
 
 
 def _squared(distances: NDArray) -> NDArray:
-    """Return the squares of distances, each row in a unit of its own."""
+    """Return the squares of distances, each row in a unit of its own; raise if one is negative."""
     wide = distances.astype(np.float64)
+    if (least := wide.min(initial=0.0)) < 0:
+        raise ValueError(
+            "All distances should be positive, the metric given is not correct: it gives "
+            f"{least:.3g}. Take one that is never below zero."
+        )
     wide /= powers_of_two(wide.max(axis=1))[:, None]
     return np.square(wide, out=wide)
 

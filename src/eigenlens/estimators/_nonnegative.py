@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import Estimator
 from .._compat import Interval, StrOptions, check_array
 from ..data.blocks import Blocks
+from ..ops.finite import SPARSE_HOLES
 from ..solvers.blocked import Blocked
 from ..solvers.divergence import divergence, saturated
 from ..solvers.nndsvd import FORMED, INITS, at_random, nndsvd
@@ -162,10 +163,7 @@ class Nonnegative(Estimator):
     def _holes(self, X: Any) -> tuple[NDArray, NDArray]:
         """Return `X` with zeros for NaN, and where it has none."""
         if sparse.issparse(X):
-            raise ValueError(
-                "Sparse X holds NaN, and its empty cells count as zeros that were observed. Give "
-                "X.toarray() with NaN where nothing was observed."
-            )
+            raise ValueError(SPARSE_HOLES)
         observed = ~np.isnan(X)
         return np.where(observed, X, X.dtype.type(0)), observed
 

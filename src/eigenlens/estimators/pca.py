@@ -62,7 +62,7 @@ class PCA(GaussianSpectrum):
         Relative eigen-residual at which the iterative solvers stop; 0 stands for what makes the
         variances right to rounding (1e-8 in float64, 1e-5 in float32).
     iterated_power : int or 'auto', default='auto'
-        Passes over X of ``'randomized'`` after the first; 'auto' goes on until `tol` is met.
+        Passes over X of ``'randomized'`` after the first two; 'auto' goes on until `tol` is met.
     n_oversamples : int, default=10
         Vectors beyond n_components in a block of ``'randomized'`` with `iterated_power` given.
     power_iteration_normalizer : {'auto', 'QR', 'LU', 'none'}, default='auto'
@@ -284,10 +284,14 @@ class PCA(GaussianSpectrum):
         return rank_of(asked, shape[0], min(shape) - (solver == "arpack"))
 
     def _budget(self, solver: str, rank: Rank) -> dict[str, Any]:
-        """Return how many vectors and steps to take, where that is asked for."""
+        """Return how many vectors and steps to take, where that is asked for.
+
+        The first step only draws directions, and its product is the second's: with two, and no
+        power iteration, the space is what scikit-learn's sketch sees of the rows.
+        """
         if solver == "arpack" or self.iterated_power == "auto" or not isinstance(rank, int):
             return {}
-        return {"block": rank + self.n_oversamples, "max_steps": int(self.iterated_power) + 1}
+        return {"block": rank + self.n_oversamples, "max_steps": int(self.iterated_power) + 2}
 
     def _solve_whole(
         self, X: Any, weight: NDArray | None, rng: np.random.Generator, monitor: Monitor

@@ -40,6 +40,15 @@ SMALL = 1e-6  # of the largest entry of the low-rank part: rounding and toleranc
 def choose_solver(n_components: int | None) -> str:
     """Return the solver that ``solver='auto'`` takes: that of the rank, if it is given.
 
+    Parameters
+    ----------
+    n_components : int or None
+        As in :class:`eigenlens.RobustPCA`.
+
+    Returns
+    -------
+    {'ialm', 'altproj'}
+
     Examples
     --------
     >>> from eigenlens.estimators.robust_pca import choose_solver

@@ -40,18 +40,29 @@ def smacof(
     metric : bool, default=True
         Whether distances count, or only their order.
     n_components : int, default=2
+        Dimensions of the places.
     init : array-like of shape (n_samples, n_dimensions), optional
         Where to start; without, at random.
     n_init : int, default=1
         Random starts, of which the best end is kept.
-    n_jobs, verbose
+    n_jobs : int, optional
         Accepted for compatibility.
-    max_iter, eps, random_state, normalized_stress, missing
-        As for :class:`MDS`.
+    max_iter : int, default=300
+        Most iterations of a start, as for :class:`eigenlens.MDS`.
+    verbose : int, default=0
+        Accepted for compatibility.
+    eps : float, default=1e-6
+        Tolerance, as for :class:`eigenlens.MDS`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of random starts.
     return_n_iter : bool, default=False
         Whether to return the number of iterations.
+    normalized_stress : bool or 'auto', default='auto'
+        Whether `stress` is Stress-1, as for :class:`eigenlens.MDS`.
     weights : array-like of shape (n_samples, n_samples), optional
         How much each pair counts.
+    missing : {'error', 'ignore'}, default='error'
+        Whether distances that are NaN are errors, or pairs of which nothing is known.
 
     Returns
     -------

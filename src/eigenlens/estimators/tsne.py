@@ -278,7 +278,8 @@ class TSNE(Estimator):
         if self.init == "pca" and _varies(X):
             k = min(shape[1], *X.shape)
             # rounding in single precision would depend on how X is stored
-            scores = PCA(k, random_state=0).fit_transform(in_units(X).astype(np.float64))
+            wide = in_units(X).astype(np.float64)
+            scores = PCA(k, random_state=0).set_output(transform="default").fit_transform(wide)
             start[:, :k] = START * scores / scores[:, 0].std()
         return start.astype(np.float32)
 

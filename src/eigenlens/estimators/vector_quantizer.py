@@ -56,6 +56,11 @@ def choose_solver(shape: tuple[int, int], n_components: int) -> str:
     ----------
     shape : (n_samples, n_features)
     n_components : int
+        Rows of the code book.
+
+    Returns
+    -------
+    {'kmeans', 'minibatch'}
 
     Examples
     --------

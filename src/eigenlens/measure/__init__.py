@@ -10,6 +10,12 @@ them, robustly. `incoherence` says whether a low-rank table can be told from spa
 says how few entries carry a part or a code. `embedding_quality` says what an embedding, linear or
 not, keeps of neighbours (`trustworthiness`, `continuity`, `neighbour_preservation`), of distances
 (`shepard_correlation`, `normalised_stress`) and of classes (`silhouette`, `knn_accuracy`).
+
+>>> from sklearn.datasets import load_iris
+>>> from eigenlens import PCA, measure
+>>> X = load_iris().data
+>>> round(measure.trustworthiness(X, PCA(2).fit_transform(X)), 2)
+0.98
 """
 
 from __future__ import annotations

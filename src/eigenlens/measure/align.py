@@ -30,6 +30,15 @@ class Alignment:
         Of the angles between the matched ones, not negative.
     aligned : ndarray
         The other's components in the reference's order, with its signs.
+
+    Examples
+    --------
+    >>> from eigenlens.measure import align
+    >>> found = align([[1, 0], [0, 1]], [[0, -1], [1, 0]])
+    >>> found.permutation, found.signs, found.cosines
+    (array([1, 0]), array([ 1., -1.]), array([1., 1.]))
+    >>> found.scores([[5, 7]])  # the other's scores of a row, as the reference would have them
+    array([[ 7., -5.]])
     """
 
     permutation: NDArray
@@ -38,7 +47,13 @@ class Alignment:
     aligned: NDArray
 
     def scores(self, scores: ArrayLike) -> NDArray:
-        """Return the other's scores with columns in the reference's order, with its signs."""
+        """Return the other's scores with columns in the reference's order, with its signs.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_components)
+            Of rows, on the other's components.
+        """
         return np.asarray(scores)[:, self.permutation] * self.signs
 
 
@@ -51,7 +66,9 @@ def align(reference: ArrayLike, other: ArrayLike) -> Alignment:
     Parameters
     ----------
     reference : array-like of shape (k, n_features)
+        Components, one a row, of any length.
     other : array-like of shape (at least k, n_features)
+        Those to be matched to them.
 
     Returns
     -------
@@ -87,6 +104,16 @@ def _unit_rows(A: NDArray) -> NDArray:
 
 def largest_angle(A: ArrayLike, B: ArrayLike) -> float:
     """Return the largest principal angle, in radians, between the row spaces of `A` and `B`.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (k, n_features)
+        Rows that span the two spaces; their numbers may differ.
+
+    Returns
+    -------
+    float
+        From 0, where one space holds the other, to pi / 2.
 
     Examples
     --------

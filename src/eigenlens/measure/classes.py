@@ -124,6 +124,7 @@ def knn_accuracy(
     labels : array-like of shape (n,)
         Class of each point.
     n_neighbors : int, default=5
+        Neighbours that vote.
     held_out : array-like of int or bool, optional
         Points whose class is to be named, by number or as a mask. Only the others vote: give the
         rows that a model did not see when it was fitted. Without, each point is left out in turn

@@ -28,7 +28,7 @@ from ..data.blocks import Blocks
 from ..data.tables import table_of
 from ..ops import threads
 from ..ops.columns import ColumnMoments
-from ..ops.finite import NonFiniteError, require_finite
+from ..ops.finite import SPARSE_HOLES, NonFiniteError, require_finite
 from ..ops.moments import Moments
 from ..ops.passes import fold
 from ..ops.units import SOUND, powers_of_two
@@ -212,9 +212,7 @@ def _of_rows(X: Any, weight: NDArray | None) -> _Pairs:
 
 def _require_dense(X: Any) -> None:
     if sparse.issparse(X):
-        raise ValueError(
-            "Sparse X holds NaN. Holes are taken in dense X only: give X.toarray(), or fill them."
-        )
+        raise ValueError(SPARSE_HOLES)
 
 
 def _of_table(table: Blocks, weight: NDArray | None) -> _Pairs:

@@ -42,6 +42,19 @@ class Rows:
         Limits that a Gaussian row passes with probability 1 - level.
     training : bool
         Whether the limits are those for rows that the model was fitted to, or for new ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens import PCA, datasets
+    >>> from eigenlens.measure import diagnostics
+    >>> X = datasets.planted_subspace(100, 6, rank=2, random_state=0).X
+    >>> X[7] += 5  # one row far from the others
+    >>> rows = diagnostics(PCA(n_components=2).fit(X), X).rows
+    >>> rows.contributions.sum(axis=0).round(6)
+    array([1., 1.])
+    >>> int(rows.t2.argmax()), bool(rows.t2[7] > rows.t2_limit)
+    (7, True)
     """
 
     names: NDArray
@@ -70,6 +83,18 @@ class Columns:
     cos2 : ndarray of shape (d, k)
         Squared loadings: the share of the column's variance that the component accounts for. Over
         all components of uncorrelated scores it adds up to 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenlens import PCA
+    >>> from eigenlens.measure import diagnostics
+    >>> X = load_iris(as_frame=True).data
+    >>> columns = diagnostics(PCA(n_components=2).fit(X), X).columns
+    >>> str(columns.names[columns.contributions[:, 0].argmax()])
+    'petal length (cm)'
+    >>> columns.contributions.sum(axis=0).round(6)
+    array([1., 1.])
     """
 
     names: NDArray
@@ -92,6 +117,18 @@ class Diagnostics:
     supplementary_columns : Columns or None
     level : float
         Of the limits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenlens import PCA
+    >>> from eigenlens.measure import diagnostics
+    >>> X = load_iris(as_frame=True).data
+    >>> found = diagnostics(PCA(n_components=2).fit(X), X)
+    >>> found.components
+    ('pca0', 'pca1')
+    >>> list(found.to_frames())
+    ['rows', 'columns', 'limits']
     """
 
     components: tuple[str, ...]

@@ -40,6 +40,18 @@ class Incoherence:
         ``|V' e_j|^2``, the same for columns.
     rows, columns : ndarray
         Their names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens.measure import incoherence
+    >>> L = np.ones((6, 4))
+    >>> L[2] = [1, 2, 3, 4]
+    >>> found = incoherence(L)
+    >>> found.row_leverages.round(2)  # no other row tells anything of the third
+    array([0.2, 0.2, 1. , 0.2, 0.2, 0.2])
+    >>> found.mu == max(found.left, found.right, found.joint)
+    True
     """
 
     rank: int

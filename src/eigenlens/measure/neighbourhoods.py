@@ -54,6 +54,11 @@ def trustworthiness(
     -------
     float
 
+    See Also
+    --------
+    continuity : The other way round, whether neighbours stay neighbours.
+    embedding_quality : This and other measures at once.
+
     Notes
     -----
     Points as far as each other go by their row: the first comes first. Distances that are too near
@@ -67,11 +72,6 @@ def trustworthiness(
     ----------
     J. Venna, S. Kaski, Neighborhood preservation in nonlinear projection methods: an experimental
     study, ICANN (2001).
-
-    See Also
-    --------
-    continuity : The other way round, whether neighbours stay neighbours.
-    embedding_quality : This and other measures at once.
 
     Examples
     --------

@@ -36,6 +36,18 @@ class OutlierMap:
     score_cutoff, orthogonal_cutoff : float
         What a Gaussian row passes with probability 1 - level.
     level : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens import RobustPCA
+    >>> from eigenlens.measure import outlier_map
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((50, 1)) @ np.ones((1, 4)) + 0.1 * rng.standard_normal((50, 4))
+    >>> X[3] = [9, -9, 9, -9]
+    >>> found = outlier_map(RobustPCA(outliers="rows", n_components=1).fit(X), X)
+    >>> int(found.flagged[0]), str(found.kind[3])
+    (3, 'orthogonal outlier')
     """
 
     names: NDArray

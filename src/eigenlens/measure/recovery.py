@@ -38,6 +38,19 @@ class RecoveryRegion:
         where a row or column was not observed at all.
     tol : float
         Up to which error a trial counts as recovered.
+
+    Examples
+    --------
+    >>> from eigenlens.measure import recovery_region
+    >>> found = recovery_region(
+    ...     n=40, ranks=[0.05], densities=[0.05, 0.4], trials=1, random_state=0
+    ... )
+    >>> found.ranks, found.errors.shape
+    (array([2]), (1, 2, 1))
+    >>> print(found.to_frame())
+    density  0.05  0.40
+    rank
+    2         1.0   0.0
     """
 
     problem: str

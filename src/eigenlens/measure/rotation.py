@@ -45,6 +45,17 @@ class Rotation:
         Whether no angle of the last sweep was larger than the tolerance.
     criterion_history : ndarray
         The varimax criterion before the first sweep and after each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens.measure import promax, varimax
+    >>> loadings = np.array([[0.8, 0.5], [0.7, 0.5], [0.7, -0.4], [0.6, -0.5]])
+    >>> found = varimax(loadings)
+    >>> np.allclose(found.loadings, loadings @ found.rotation), found.converged
+    (True, True)
+    >>> abs(promax(loadings).correlations[0, 1]) > 0.1  # axes that need not be at right angles
+    np.True_
     """
 
     loadings: NDArray
@@ -131,6 +142,7 @@ def promax(loadings: ArrayLike, *, power: float = 4.0, normalize: bool = True) -
     Parameters
     ----------
     loadings : array-like of shape (n_features, k)
+        As for :func:`~eigenlens.measure.varimax`.
     power : float, default=4
         Exponent of the target, at least 1. 1 is varimax itself; larger values make small loadings
         smaller and factors more correlated.

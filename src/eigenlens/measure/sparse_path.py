@@ -69,6 +69,19 @@ class SparsePath:
         Whether the fit met its tolerance.
     certificates : tuple of Certificate
         How far each fit may be from its conditions of optimality.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens import sparse_path
+    >>> rng = np.random.default_rng(0)
+    >>> hidden = rng.standard_normal((200, 2)) * [3, 2]
+    >>> X = np.repeat(hidden, 3, axis=1) + rng.standard_normal((200, 6))
+    >>> path = sparse_path(X, 2, alphas=[40, 20, 0])
+    >>> path.components.shape, path.total_nonzero
+    ((3, 2, 6), array([ 3,  6, 12]))
+    >>> [certificate.holds for certificate in path.certificates]
+    [True, True, True]
     """
 
     columns: NDArray
@@ -136,10 +149,12 @@ def sparse_path(
     n_nonzero : array-like of shape (n_points,) or (n_points, n_components), optional
         Numbers of nonzero loadings of each component, in place of `alphas`. ``'scotlass'`` and
         ``'l0'`` need them.
-    formulation, scores, max_iter, tol, precomputed, n_samples, random_state
+    formulation, scores, max_iter, tol, precomputed, n_samples
         As for :class:`eigenlens.SparsePCA`.
     sample_weight : array-like of shape (n_samples,), optional
         How often each row counts.
+    random_state : int, RandomState instance or None, default=None
+        Seed, as for :class:`eigenlens.SparsePCA`.
 
     Returns
     -------

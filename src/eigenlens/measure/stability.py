@@ -48,6 +48,21 @@ class Stability:
     cosines : ndarray of shape (n_bootstrap, k)
         Between each component and its match in each draw.
     level : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens import SparsePCA
+    >>> from eigenlens.measure import stability
+    >>> rng = np.random.default_rng(0)
+    >>> hidden = rng.standard_normal((200, 2)) * [3, 2]
+    >>> X = np.repeat(hidden, 3, axis=1) + rng.standard_normal((200, 6))
+    >>> found = stability(SparsePCA(2, alpha=8), X, n_bootstrap=20, random_state=0)
+    >>> sure = found.frequency == 1
+    >>> bool((found.loadings[sure] != 0).all()), bool((found.sign_agreement[sure] == 1).all())
+    (True, True)
+    >>> list(found.to_frames())
+    ['components', 'loadings']
     """
 
     components: tuple[str, ...]

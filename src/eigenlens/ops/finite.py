@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NonFiniteError", "require_finite", "require_variance"]
+__all__ = ["SPARSE_HOLES", "NonFiniteError", "require_finite", "require_variance"]
+
+
+SPARSE_HOLES = (
+    "Sparse X holds NaN, and its empty cells count as zeros that were observed. Give X.toarray() "
+    "with NaN where nothing was observed."
+)
 
 
 class NonFiniteError(ValueError):

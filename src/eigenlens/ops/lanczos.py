@@ -9,7 +9,7 @@ Eigenpairs (theta, s) of T give the Ritz pairs (theta, Q s) of A, with the resid
 s_last|``: known without another product, and a bound on the distance to the nearest eigenvalue of
 A.
 
-Golub, Underwood (1977); the same space from a wide block and few steps is the randomized block
+Golub, Underwood (1977); the same space from a wide block and few steps is the randomised block
 Krylov method of Musco, Musco (2015). Narrow blocks need fewer products, wide ones fewer passes over
 the data.
 """

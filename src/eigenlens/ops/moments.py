@@ -100,7 +100,15 @@ class Moments(Centre):
 
     @classmethod
     def of(cls, X: Table, weight: NDArray | None = None) -> Self:
-        """Return the moments of checked rows; `weight` holds positive numbers."""
+        """Return the moments of checked rows.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_array} of shape (n, d)
+            Finite floats, which `update` makes of what it is given.
+        weight : ndarray of shape (n,), optional
+            Positive numbers.
+        """
         self = cls()
         self.count, self.mass = X.shape[0], mass_of(X.shape[0], weight)
         self.mean, self._tail, self.scatter = moments(X, weight)
@@ -110,7 +118,15 @@ class Moments(Centre):
 
     @classmethod
     def over(cls, blocks: Blocks, weight: NDArray | None = None) -> Moments:
-        """Return the moments of checked rows that come in blocks, in one pass."""
+        """Return the moments of checked rows that come in blocks, in one pass.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            The rows.
+        weight : ndarray of shape (n,), optional
+            Positive numbers.
+        """
         return fold(blocks, cls.of, weight, combine=merged) or cls()
 
     def update(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -142,7 +158,15 @@ class Moments(Centre):
         return self
 
     def add(self, X: Table, weight: NDArray | None = None) -> Self:
-        """Add checked rows; `weight` holds positive numbers."""
+        """Add checked rows.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_array} of shape (n, d)
+            As `of` takes it.
+        weight : ndarray of shape (n,), optional
+            Positive numbers.
+        """
         return self.merge(Moments.of(X, weight))
 
     def merge(self, other: Moments) -> Self:

@@ -121,6 +121,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     Parameters
     ----------
     path : str or path-like
+        The file.
     trusted : iterable of str, default=()
         Names of further types and functions that may be loaded, such as ``"mymodule.kernel"``.
         Name only what you know.

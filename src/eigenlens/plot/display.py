@@ -42,6 +42,17 @@ class Display(ABC):
     ax_ : matplotlib Axes, or array of them
         What it was drawn on.
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenlens import PCA, plot
+    >>> picture = plot.ScreeDisplay.from_estimator(PCA().fit(load_iris().data))
+    >>> isinstance(picture, plot.Display), picture.ax_.figure is picture.figure_
+    (True, True)
+    >>> first = picture.ax_
+    >>> picture.plot().ax_ is first  # drawn again, in a figure of its own
+    False
     """
 
     size: ClassVar[tuple[float, float]] = (6.4, 4.4)  # of a new figure, in inches
@@ -91,7 +102,16 @@ class Display(ABC):
 
 
 class Panels(Display):
-    """A picture of several panels. ``ax_`` is the array of their axes."""
+    """A picture of several panels. ``ax_`` is the array of their axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from eigenlens import PCA, plot
+    >>> picture = plot.ComponentImagesDisplay.from_estimator(PCA(3).fit(load_digits().data))
+    >>> isinstance(picture, plot.Panels), picture.ax_.size >= 3
+    (True, True)
+    """
 
     panel: ClassVar[tuple[float, float]] = (1.6, 1.6)  # of each, in inches, in a new figure
 

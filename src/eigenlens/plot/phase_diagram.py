@@ -36,6 +36,9 @@ class PhaseDiagramDisplay(Display):
     recovered : ndarray of shape (n_ranks, n_densities)
         Shares of the trials.
     problem : str
+        Which trial it was, as in :class:`eigenlens.measure.RecoveryRegion`.
+    bar : bool
+        Whether a bar beside it explains the colours.
 
     Examples
     --------

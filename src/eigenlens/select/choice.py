@@ -54,7 +54,19 @@ class Choice:
     def of(
         cls, rule: str, what: str, observed: NDArray, thresholds: NDArray | float, note: str
     ) -> Choice:
-        """Count the leading values that exceed their thresholds."""
+        """Count the leading values that exceed their thresholds.
+
+        Parameters
+        ----------
+        rule, what : str
+            As in the attributes.
+        observed : ndarray
+            One value for each component.
+        thresholds : ndarray or float
+            What each must exceed, or what all must.
+        note : str
+            How the thresholds came about.
+        """
         observed = np.asarray(observed, dtype=np.float64)
         thresholds = np.array(np.broadcast_to(thresholds, observed.shape), dtype=np.float64)
         return cls(rule, leading_run(observed > thresholds), what, observed, thresholds, note)

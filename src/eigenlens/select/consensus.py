@@ -37,6 +37,18 @@ class Consensus:
         The median of the rules that vote.
     choices : tuple of Choice
         The answer and the evidence of each rule.
+    rule : str
+        ``'consensus'``.
+
+    Examples
+    --------
+    >>> from eigenlens import datasets
+    >>> from eigenlens.select import consensus
+    >>> found = consensus(datasets.planted_subspace(200, 20, rank=3, random_state=0).X, 0)
+    >>> found.k
+    3
+    >>> [choice.rule for choice in found.choices if choice.k != found.k]
+    ['flip']
     """
 
     k: int
@@ -65,6 +77,7 @@ def consensus(X: Table, rng: Seed = None) -> Consensus:
     Parameters
     ----------
     X : array of shape (n, d)
+        The table, or what `factored` gives for it.
     rng : numpy.random.Generator, int or None
         The draws, or a seed for them.
 

@@ -54,6 +54,7 @@ def cross_validation(X: Table, rng: Seed = None, *, groups: int = GROUPS) -> Cho
     Parameters
     ----------
     X : array of shape (n, d)
+        The table, or what `factored` gives for it.
     rng : numpy.random.Generator, int or None
         Or a seed. Deals rows and columns to the groups.
     groups : int

@@ -23,6 +23,16 @@ class Factored:
     X : ndarray of shape (n, d)
     spectral : Spectral
         Mean, all axes and all variances.
+
+    Examples
+    --------
+    >>> from eigenlens import datasets
+    >>> from eigenlens.select import factored, gavish_donoho, parallel
+    >>> table = factored(datasets.planted_subspace(100, 8, rank=2, random_state=0).X)
+    >>> table.shape, len(table.singular), table.axes.shape
+    ((100, 8), 8, (8, 8))
+    >>> parallel(table, 0).k, gavish_donoho(table).k  # without another decomposition
+    (2, 2)
     """
 
     X: NDArray
@@ -84,6 +94,24 @@ def factored(X: Table) -> Factored | FactoredBlocks:
 
     By SVD, because products of X with itself lose noise that is small beside the first factor, and
     the draws that follow cost more.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        What has been factored already, and a table in blocks, stay as they are.
+
+    Returns
+    -------
+    Factored or FactoredBlocks
+
+    Examples
+    --------
+    >>> from eigenlens.select import factored
+    >>> table = factored([[3, 1], [3, -1], [-3, 1], [-3, -1]])
+    >>> table.singular.round(6)
+    array([6., 2.])
+    >>> factored(table) is table
+    True
     """
     if isinstance(X, Factored | FactoredBlocks):
         return X

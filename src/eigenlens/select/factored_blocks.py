@@ -29,11 +29,29 @@ class FactoredBlocks:
 
     Reads the table once, and holds a few d x d matrices. float32 is multiplied in float64.
 
-    Attributes
+    Parameters
     ----------
     table : Blocks
+        Of dense blocks.
+
+    Attributes
+    ----------
     moments : Moments
     shape : (int, int)
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import eigenlens
+    >>> from eigenlens.select import FactoredBlocks, parallel
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "table.npy")
+    >>> np.save(path, eigenlens.datasets.planted_subspace(1000, 6, rank=2, random_state=0).X)
+    >>> table = FactoredBlocks(eigenlens.open(path))
+    >>> table.shape, parallel(table, 0).k
+    ((1000, 6), 2)
+    >>> del table; folder.cleanup()
     """
 
     def __init__(self, table: Blocks) -> None:
@@ -67,7 +85,17 @@ class FactoredBlocks:
         *shared: Any,
         combine: Callable[[list[Any]], Any] | None = None,
     ) -> Any:
-        """Return ``task(block, start, *shared)`` of all blocks, `start` the number of a row."""
+        """Return ``task(block, start, *shared)`` of all blocks, `start` the number of a row.
+
+        Parameters
+        ----------
+        task : callable
+            Called on each block with rows.
+        *shared
+            What all tasks need.
+        combine : callable, optional
+            From a list of answers to one, as in :meth:`eigenlens.Blocks.fold`.
+        """
         starts = np.cumsum([0, *self.table.row_counts()])
         found, _ = self.table.advance(_Answer(task), [starts], shared=shared, combine=combine)
         return found

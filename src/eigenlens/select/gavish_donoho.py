@@ -29,6 +29,7 @@ def gavish_donoho(X: Table, rng: Seed = None, *, noise: float | None = None) -> 
     Parameters
     ----------
     X : array of shape (n, d)
+        The table, or what `factored` gives for it.
     rng : numpy.random.Generator, int or None
         Not used; here because every rule takes one.
     noise : float, optional

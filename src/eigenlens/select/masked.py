@@ -54,6 +54,7 @@ def masked_cross_validation(
     observed : ndarray of bool, of the shape of X, optional
         False for entries that are neither fitted nor predicted.
     groups : int
+        Each is hidden once.
 
     Returns
     -------

@@ -16,7 +16,26 @@ __all__ = ["log_evidence", "minka"]
 
 
 def minka(n_samples: int) -> Rule:
-    """Return the rule that takes the number of components of largest evidence."""
+    """Return the rule that takes the number of components of largest evidence.
+
+    Parameters
+    ----------
+    n_samples : int
+        Rows that the variances are those of.
+
+    Returns
+    -------
+    callable
+        ``rule(spectrum, total, complete)`` gives a number, or None if it must see all variances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenlens.select import minka
+    >>> spectrum = np.array([9.0, 4.0, 1.1, 1.0, 0.9])
+    >>> minka(n_samples=500)(spectrum, spectrum.sum(), True)
+    2
+    """
 
     def rule(spectrum: NDArray, total: float, complete: bool) -> int | None:
         if not complete:

@@ -59,6 +59,7 @@ def parallel(X: Table, rng: Seed = None, *, quantile: float = 0.95, n_draws: int
     Parameters
     ----------
     X : array of shape (n, d)
+        The table, or what `factored` gives for it.
     rng : numpy.random.Generator, int or None
         The draws, or a seed for them.
     quantile : float
@@ -108,6 +109,7 @@ def flip(X: Table, rng: Seed = None, *, quantile: float = 0.95, n_draws: int = 3
     Parameters
     ----------
     X : array of shape (n, d)
+        The table, or what `factored` gives for it.
     rng : numpy.random.Generator, int or None
         The draws, or a seed for them.
     quantile : float
@@ -154,6 +156,7 @@ def deflation(X: Table, rng: Seed = None, *, quantile: float = 0.99, n_draws: in
     Parameters
     ----------
     X : array of shape (n, d)
+        The table, or what `factored` gives for it.
     rng : numpy.random.Generator, int or None
         The draws, or a seed for them.
     quantile : float

@@ -13,6 +13,16 @@ __all__ = ["fraction"]
 def fraction(target: float) -> Rule:
     """Return the rule for a share `target` of the total variance.
 
+    Parameters
+    ----------
+    target : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    callable
+        ``rule(spectrum, total, complete)`` gives a number, or None if it must see more variances.
+
     Examples
     --------
     >>> import numpy as np

@@ -158,6 +158,17 @@ class Expansion(Solution):
 def choose_solver(n: int, n_components: int | float | None = None) -> str:
     """Return the name of the solver that ``eigen_solver='auto'`` takes.
 
+    Parameters
+    ----------
+    n : int
+        Rows of the kernel matrix.
+    n_components : int, float or None
+        As in :class:`eigenlens.KernelPCA`.
+
+    Returns
+    -------
+    {'dense', 'arpack'}
+
     Examples
     --------
     >>> from eigenlens import KernelPCA

@@ -1,6 +1,6 @@
 """PCA by products with X alone: block Lanczos on the smaller matrix of products, never formed.
 
-For dense X a wide block and few steps (each a pass over X): the randomized block Krylov method of
+For dense X a wide block and few steps (each a pass over X): the randomised block Krylov method of
 Musco, Musco (2015), which needs far fewer passes than power iteration. For sparse X a narrow block
 and many steps, because there a product is cheap and the number of vectors is what costs. Centring
 is part of the product, so sparse X stays sparse. Allocates the Krylov basis: some 2 k to 20 k

@@ -58,6 +58,19 @@ def choose_solver(n_samples: int, init: str = "classical_mds", max_iter: int = 3
     a random start often does not. For many points, sweeps over pairs before the descent make up for
     that, if there are iterations for both.
 
+    Parameters
+    ----------
+    n_samples : int
+        Points to place.
+    init : str, default='classical_mds'
+        Where the descent starts: ``'random'``, or anything else.
+    max_iter : int, default=300
+        Most iterations of a start.
+
+    Returns
+    -------
+    {'smacof', 'sgd'}
+
     Examples
     --------
     >>> from eigenlens import MDS

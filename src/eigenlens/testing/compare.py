@@ -62,6 +62,7 @@ def compare(
     Parameters
     ----------
     reference, other : fitted estimators
+        Of the same kind or not: attributes that one of them lacks are not compared.
     free : bool, default=True
         Whether components may differ in sign and order. Not so between two answers of ours: there
         one rule settles both.

@@ -28,6 +28,15 @@ class Check:
     function : callable
         Takes an unfitted estimator and the shape of the table to use.
     shape : (n_samples, n_features)
+
+    Examples
+    --------
+    >>> from eigenlens import PCA
+    >>> from eigenlens.testing import CHECKS, WIDE
+    >>> check = CHECKS["orthonormal"]
+    >>> check.layer, check.shape
+    (2, (60, 9))
+    >>> check.at(WIDE)(PCA(n_components=2))  # silent: the promise is kept
     """
 
     name: str
@@ -40,7 +49,13 @@ class Check:
         self.function(estimator, self.shape)
 
     def at(self, shape: Shape) -> Check:
-        """Return the same check on tables of another shape."""
+        """Return the same check on tables of another shape.
+
+        Parameters
+        ----------
+        shape : (n_samples, n_features)
+            Of the tables.
+        """
         return replace(self, shape=shape)
 
 

@@ -20,11 +20,27 @@ Pair = tuple[Any, Check]
 
 
 class ContractError(AssertionError):
-    """An estimator breaks a rule of the contract, or is excused from one without right."""
+    """An estimator breaks a rule of the contract, or is excused from one without right.
+
+    Examples
+    --------
+    >>> from eigenlens import PCA
+    >>> from eigenlens.testing import check_estimator
+    >>> class Boastful(PCA):
+    ...     claims = PCA.claims | {"nonnegative"}
+    >>> check_estimator(Boastful(n_components=2), layers=[2])
+    Traceback (most recent call last):
+        ...
+    eigenlens.testing.runner.ContractError: Boastful(n_components=2) fails nonnegative: ...
+    """
 
 
 def estimators() -> list[Any]:
     """Return one estimator of each class in the register, with its defaults or its `exemplar`.
+
+    Returns
+    -------
+    list of estimators
 
     Examples
     --------
@@ -43,6 +59,7 @@ def contract(
     Parameters
     ----------
     estimators : iterable of unfitted estimators
+        They are left as they are.
     layers : iterable of int, default=(0, 1, 2)
         0: scikit-learn's own checks. 1: what every estimator keeps. 2: what the class claims.
     shape : (n_samples, n_features), default=(60, 9)
@@ -112,6 +129,7 @@ def check_estimator(
     Parameters
     ----------
     estimator : unfitted estimator
+        It is left as it is.
     layers, shape
         As in :func:`contract`.
 
@@ -155,6 +173,10 @@ def parametrize(
     ----------
     estimators, layers, shape
         As in :func:`contract`.
+
+    Returns
+    -------
+    decorator
 
     Examples
     --------
