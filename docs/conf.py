@@ -27,11 +27,14 @@ exclude_patterns = ["_build", *(f"_generated/{name}.md" for name in included)]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
     "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
 html_sidebars = {"index": []}
 html_show_sourcelink = False
 html_math_renderer = "mathml"
@@ -49,6 +52,7 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/{name}" for name in SECTIONS],
     "filename_pattern": r"\.py$",  # all of them are run
     "abort_on_example_error": True,
+    "capture_repr": (),  # what is printed is enough
     "backreferences_dir": "_generated/backreferences",
     "doc_module": ("eigenlens",),
     "download_all_examples": False,

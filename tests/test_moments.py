@@ -256,7 +256,7 @@ def test_constant_columns_with_holes_and_without_names_are_named_by_number():
     ("X", "words"),
     [
         (np.array([[1.0, np.inf], [2.0, 3.0]]), "inf"),
-        (sparse.csr_array([[np.nan, 1.0], [1.0, 2.0]]), "dense X only"),
+        (sparse.csr_array([[np.nan, 1.0], [1.0, 2.0]]), "Sparse X holds NaN"),
         (np.array([[1.0, np.nan], [2.0, np.nan]]), "Column 1 of X holds nothing but NaN"),
         (np.array([[1.0, 2.0]]), "Give more rows"),
         ([["a", "b"], ["c", "d"]], "convert"),

@@ -111,7 +111,7 @@ def test_a_sketch_that_is_stopped_is_no_rougher_than_scikit_learns(power, decay)
         1 - found.explained_variance_.sum() / truth.explained_variance_.sum()
         for found in (ours, theirs)
     )
-    assert -1e-12 < lost <= lost_by_peer
+    assert -1e-12 < lost <= lost_by_peer + 1e-12
     assert (
         ours.certificate_.value
         >= 0.99
