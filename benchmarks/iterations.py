@@ -15,7 +15,7 @@ from benchmarks import manifold_mds, manifold_tsne, nonnegative, robust, sparse
 from benchmarks.harness import Case, Contestant
 
 METHOD = ""
-REPEATS = 3
+REPEATS = 2  # of each number of iterations, which are many
 
 
 def stopped(name, package, fit, steps):

@@ -26,10 +26,10 @@ HOW_TO_READ = """# Results
 Made by `python -m benchmarks NAME --write` from `results.json`; do not edit. Every contestant runs
 in fresh processes, taking turns with the others, at one BLAS thread and at one a core.
 
-- *seconds*: median over five processes (three where the title is one of many sizes or iterations)
-  of the median of three fits, at the better number of *threads*; *otherwise*: at the other number;
-  *fastest*: the fastest fit of all. A contestant that takes more than ten seconds is fitted once in
-  each, and in one only if it takes more than thirty.
+- *seconds*: median over five processes (three in `size`, two in `iterations`) of the median of
+  three fits, at the better number of *threads*; *otherwise*: at the other number; *fastest*: the
+  fastest fit of all. A contestant that takes more than ten seconds is fitted once in each process,
+  and in one only if it takes more than thirty.
 - *first*: the first fit in a process that has only done a tiny one before.
 - *cold*: the first fit of a process that has imported scikit-learn and nothing else: with the
   import of the contestant's own package, and compiled loops read from numba's cache. *compiling*:

@@ -307,8 +307,10 @@ def _look_back(model, shape, scores):
 
 def _look_at_claims(model, X, scores):
     """What the class promises of its components holds, however odd the table."""
-    V = np.asarray(getattr(model, "components_", np.zeros((0, 1))), dtype=np.float64)
-    rounding = 1e-3 if scores.dtype == np.float32 else 1e-9
+    components = getattr(model, "components_", np.zeros((0, 1)))
+    V = np.asarray(components, dtype=np.float64)
+    # not that of the scores, which may be in double where single precision cannot hold them
+    rounding = 1e-3 if components.dtype == np.float32 else 1e-9
     if "orthonormal" in model.claims:
         assert np.abs(V @ V.T - np.eye(len(V))).max(initial=0.0) <= rounding
     if "bounded" in model.claims:
