@@ -179,6 +179,19 @@ def test_equal_answers_are_judged_once_and_the_worst_stays():
     assert entry.measures == {"x": 3.0}
 
 
+def test_cases_of_quality_alone_tell_no_times():
+    entry = Entry("eigenlens")
+    entry.add(1, {"seconds": 1.0, "first": 1.0, "answer": {}})
+    entry.judge(lambda answer: {"error": 0.1})
+    case = SimpleNamespace(name="c", title="t", limits={}, timed=False, method="PCA")
+    table = settle(case, [entry], [], 0.5).table()
+    assert (table.columns, table.rows, table.notes) == (
+        ["contestant", "error"],
+        [["eigenlens", "0.1"]],
+        [],
+    )
+
+
 @pytest.mark.parametrize("compiles", [True, False])
 def test_cold_processes_come_in_pairs_where_loops_are_compiled(compiles, monkeypatch, tmp_path):
     seen = []

@@ -110,7 +110,7 @@ def test_first_fits_are_shown_warm_cold_and_compiling():
 
 
 def test_what_is_written_is_read_again(tmp_path):
-    odd = line("odd", 1.23456789, math.nan, threads=2, note="a|b")
+    odd = line("odd", 1.23456789, math.nan, MB=0.0, threads=2, note="a|b")
     table = Table("white", "of text", ["what", "how"], [["a|b", "1 %"]], ["a note"])
     text = Record("rank", table, Measured("2026-01-03", "other versions.", "run that", 5.0))
     known = {each.name: each for each in (text, record(FLOOR, OURS, odd, notes=("said",)))}
@@ -122,7 +122,9 @@ def test_what_is_written_is_read_again(tmp_path):
     assert found.measured == known["pca/tall"].measured
     assert found.told.lines[:2] == (FLOOR, OURS)
     assert found.told.lines[2].seconds == 1.23457
+    assert found.told.lines[2].MB == 0
     assert math.isnan(found.told.lines[2].measures["error"])
+    assert "NaN" not in (tmp_path / "results.json").read_text(encoding="utf-8")
     assert (found.told.limits, found.told.notes) == (LIMITS, ["said"])
 
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
@@ -155,7 +157,8 @@ def test_a_case_is_known_on_the_same_machine_with_the_same_contestants():
     known = replace(known, measured=replace(known.measured, on=results.describe()))
     assert results.done(known, case)
     assert not results.done(None, case)
-    assert not results.done(replace(known, told=DISTURBED.told), case)
+    disturbed = replace(known.told, notes=DISTURBED.told.notes)
+    assert not results.done(replace(known, told=disturbed), case)
     assert not results.done(record(OURS), case)  # of another machine
     assert not results.done(known, replace(case, title="another title"))
     assert not results.done(
@@ -265,13 +268,13 @@ def points(ax, label):
 def test_quality_is_drawn_as_excess_over_the_least_objective():
     lines = [
         Line(f"{name}, {m} iterations", seconds=m * step, measures={"objective": value})
-        for name, step, values in (("peer", 2.0, (8.0, 6.0)), ("eigenlens", 1.0, (6.0, 4.0)))
+        for name, step, values in (("a peer", 2.0, (8.0, 6.0)), ("eigenlens", 1.0, (6.0, 4.0)))
         for m, value in zip((1, 2), values, strict=True)
     ]
     ax = drawn(figures.quality_against_time, record(*lines, limits={}, benchmark="iterations"))
     assert points(ax, "eigenlens") == [(1, 0.5), (2, figures.LEAST)]
-    assert points(ax, "peer") == [(2, 1), (4, 0.5)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["eigenlens", "peer"]
+    assert points(ax, "a peer") == [(2, 1), (4, 0.5)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["eigenlens", "a peer"]
     assert ax.get_xscale() == ax.get_yscale() == "log"
 
 
