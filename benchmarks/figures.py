@@ -16,6 +16,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from PIL import Image
 
 from benchmarks import results, score
@@ -58,10 +59,21 @@ def panels(methods: dict[str, list[Race]], panel) -> Figure:
         panel(ax, races)
         ax.set_title(method, fontsize=10, fontweight="bold", loc="left")
         ax.set(xscale="log", yscale="log")
+        for axis in (ax.xaxis, ax.yaxis):
+            mark(axis)
         ax.grid(alpha=0.3, linewidth=0.5)
         ax.tick_params(labelsize=7)
-        ax.legend(fontsize=7, frameon=False)
+        ax.legend(fontsize=7, framealpha=0.6, edgecolor="none")
     return figure
+
+
+def mark(axis) -> None:
+    """Mark powers of ten, or where there are not two of them, numbers between."""
+    low, high = axis.get_view_interval()
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def quality_against_time(ax, races: list[Race]) -> None:

@@ -31,10 +31,11 @@ in fresh processes, taking turns with the others, at one BLAS thread and at one 
   fastest fit of all. A contestant that takes more than ten seconds is fitted once in each process,
   and in one only if it takes more than thirty.
 - *first*: the first fit in a process that has only done a tiny one before.
-- *cold*: the first fit of a process that has imported scikit-learn and nothing else: with the
+- *cold*: the first fit of a process that has imported numpy, scipy and scikit-learn: with the
   import of the contestant's own package, and compiled loops read from numba's cache. *compiling*:
   the same with numba's cache empty, so that its loops are compiled first, which happens once on a
-  machine. Best of two. A contestant without *compiling* leaves nothing in that cache.
+  machine. Best of two. A contestant without *compiling* leaves nothing in that cache. Not measured
+  where a fit takes more than thirty seconds.
 - *MB*: peak memory of *first* above what the process and its data held.
 - *peer / ours*: above 1 where ours is faster; in brackets where the quality is not reached, so that
   the ratio does not count. */ floor*: time in units of the bare operation named floor.
@@ -114,7 +115,9 @@ def write(records: dict[str, Record], folder: Path = FOLDER) -> None:
             for record in ordered
         ],
     }
-    (folder / "results.json").write_text(pretty(stored) + "\n", encoding="utf-8")
+    unfinished = folder / "results.json.part"  # who ends this meanwhile loses nothing
+    unfinished.write_text(pretty(stored) + "\n", encoding="utf-8")
+    unfinished.replace(folder / "results.json")
     (folder / "RESULTS.md").write_text(page(list(read(folder).values())), encoding="utf-8")
 
 
