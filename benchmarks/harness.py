@@ -2,10 +2,11 @@
 
 Every run of a contestant is a process of its own (`benchmarks.worker`), because thread pools left
 behind by one library slow the next one down several times. Contestants take turns, so that a busy
-minute of the machine hits all of them. Each runs at one BLAS thread and at one a core, and keeps
-the better. Then come processes that begin cold, with the first fit at once: one with numba's cache
-empty, so that loops are compiled, and where there were any, one that finds them there. Answers are
-judged after the last run, never in between.
+minute of the machine hits all of them. Each runs at one BLAS thread and at one a core, goes on at
+the better, and leaves when it has had half a minute: what takes long needs no fifth digit, and a
+comparison that takes a night is made by nobody. Then come processes that begin cold, with the first
+fit at once: one with numba's cache empty, so that loops are compiled, and where there were any,
+others that find them there. Answers are judged after the last run, never in between.
 """
 
 import json
@@ -13,9 +14,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,9 +32,9 @@ from benchmarks.score import Entry, Race, settle
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("EIGENLENS_DATA", ROOT.parent / "shared" / "data"))
-REPEATS = 5  # processes for each contestant and thread count
-COLD = 2  # and processes, or pairs of them, that begin cold
-SLOW = 30  # seconds of a fit from which one process is enough
+REPEATS = 5  # processes for each contestant and thread count, at most
+COLD = 2  # and processes that begin cold, behind the one that compiles
+SLOW = 10  # seconds of a fit from which its beginning does not matter
 FITS = 3  # timed fits in each
 TIMEOUT = 900  # seconds for one process
 LIBRARIES = ("OPENBLAS", "OMP", "MKL", "NUMBA", "BENCHMARK")  # the last is for contestants to read
@@ -137,29 +140,22 @@ def run_case(benchmark: str, case: Case, options: Options) -> Race:
     with tempfile.TemporaryDirectory() as folder:
         data = save(X, Path(folder) / "data")
         tasks = [[benchmark, case.name, one.name, data] for one in present]
-        slow = set()
 
         def run(job):
             i, t, turn = job
-            if (i, t) in slow:
-                return None
-            task = [*tasks[i], 0 if quick else FITS]
+            if entries[i].has_enough(t):
+                return
+            task, begin = [*tasks[i], 0 if quick else FITS], time.perf_counter()
             result = run_worker(task, t, Path(folder) / f"{i}-{t}-{turn}")
-            if result.get("first", 0) > SLOW:
-                slow.add((i, t))
-            return result
+            entries[i].add(t, result | {"took": time.perf_counter() - begin})
 
         before = processor_time()
         # one at a time where times matter
         with ThreadPoolExecutor(joblib.cpu_count() if options.smoke else 1) as pool:
-            for (i, t, _), result in zip(jobs, pool.map(run, jobs), strict=True):
-                if result is not None:
-                    entries[i].add(t, result)
-        for turn in range(0 if quick else case.cold):
-            for i in np.roll(range(len(present)), -turn):
-                one = entries[i]
-                if not (one.floor or one.failed or (i, one.threads) in slow):
-                    one.add_cold(run_cold(tasks[i], one.threads, Path(folder)))
+            list(pool.map(run, jobs))
+        for i, one in enumerate(entries if case.cold and not quick else []):
+            if not (one.floor or one.failed or one.median("first") > SLOW):
+                one.start(run_cold(tasks[i], one.threads, Path(folder), case.cold))
         others = 0.0 if options.smoke else used_by_others(before)
     score = case.judge(X, **case.params)
     for entry in entries:
@@ -175,15 +171,18 @@ def choose(case: Case, only: str) -> tuple[list[Contestant], list[str]]:
     return present, [c.name for c in chosen if c not in present]
 
 
-def run_cold(task: list, threads: int, folder: Path) -> dict:
-    """Time the first fit of a process, with loops to be compiled, and with loops in the cache."""
+def run_cold(task: list, threads: int, folder: Path, times: int) -> dict:
+    """Time the first fit of processes: with loops to be compiled, and at best with them there."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         loops, out = Path(place, "loops"), Path(place, "out")
-        first = run_worker([*task, "cold"], threads, out, NUMBA_CACHE_DIR=str(loops))
-        if "failed" in first or not any(loops.rglob("*.nbc")):
-            return first
-        again = run_worker([*task, "cold"], threads, out, NUMBA_CACHE_DIR=str(loops))
-        return again | {"compiling": first["cold"]}
+        begin = partial(run_worker, [*task, "cold"], threads, out, NUMBA_CACHE_DIR=str(loops))
+        runs, compiled = [begin()], any(loops.rglob("*.nbc"))
+        while len(runs) < times + compiled and "failed" not in runs[-1]:
+            runs.append(begin())
+    if "failed" in runs[-1]:
+        return runs[-1]
+    best = {"cold": min(run["cold"] for run in runs[compiled:])}
+    return best | ({"compiling": runs[0]["cold"]} if compiled else {})
 
 
 def run_worker(task: list, threads: int, out: Path, **settings: str) -> dict:

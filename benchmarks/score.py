@@ -9,6 +9,8 @@ from benchmarks.machine import UNQUOTED, disturbance
 from benchmarks.report import Table
 
 OURS = "eigenlens"  # what the names of all our contestants begin with
+PATIENCE = 30  # seconds of all its processes after which a contestant has no other
+CLEAR = 1.25  # times as long, so that the number of threads is the wrong one
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Line:
     floor: bool = False
     seconds: float | None = None
     threads: int | None = None
+    processes: int | None = None
     otherwise: float | None = None
     fastest: float | None = None
     first: float | None = None
@@ -90,7 +93,7 @@ class Entry:
     name: str
     floor: bool = False
     runs: dict[int, list[dict]] = field(default_factory=dict)
-    cold: list[dict] = field(default_factory=list)
+    cold: dict = field(default_factory=dict)
     measures: dict[str, float] = field(default_factory=dict)
     failed: str = ""
     note: str = ""
@@ -101,10 +104,18 @@ class Entry:
         self.note = run.get("note", "") or self.note
         self.runs.setdefault(threads, []).append(run)
 
-    def add_cold(self, run: dict) -> None:
+    def has_enough(self, threads: int) -> bool:
+        """Whether one more process with so many threads would tell little."""
+        if self.failed or threads not in self.runs:
+            return bool(self.failed)
+        if sum(run["took"] for runs in self.runs.values() for run in runs) > PATIENCE:
+            return True
+        return self.median("seconds", threads) > CLEAR * self.median("seconds")
+
+    def start(self, cold: dict) -> None:
         """Keep what the first fit of a process took."""
-        self.failed = self.failed or run.get("failed", "")
-        self.cold.append(run)
+        self.failed = cold.pop("failed", "")
+        self.cold = cold
 
     def judge(self, score) -> None:
         """Judge every answer; keep the worst, and NaN is worse than all."""
@@ -132,16 +143,15 @@ class Entry:
         if self.failed or not timed:
             return Line(**who, measures=self.measures)
         other = [self.median("seconds", t) for t in self.runs if t != self.threads]
-        hows = "cold", "compiling"
-        colds = {how: [run[how] for run in self.cold if how in run] for how in hows}
         return Line(
             **who,
             seconds=self.median("seconds"),
             threads=self.threads,
+            processes=len(self.runs[self.threads]),
             otherwise=other[0] if other else None,
             fastest=min(run["fastest"] for run in self.runs[self.threads]),
             first=self.median("first"),
-            **{how: min(seconds) for how, seconds in colds.items() if seconds},
+            **self.cold,
             MB=self.median("MB"),
             measures=self.measures,
         )
@@ -167,8 +177,8 @@ def settle(case, entries: list[Entry], absent: list[str], others: float) -> Race
     return Race(case.name, case.title, lines, case.limits, tuple(notes), case.method)
 
 
-COLUMNS = ("seconds", "threads", "otherwise", "fastest", "first", "cold", "compiling", "MB",
-           "peer / ours", "/ floor")  # fmt: skip
+COLUMNS = ("seconds", "threads", "processes", "otherwise", "fastest", "first", "cold", "compiling",
+           "MB", "peer / ours", "/ floor")  # fmt: skip
 
 
 def row_of(line: Line, ours: Line | None, floor: Line | None, limits: dict) -> dict[str, str]:
@@ -176,10 +186,10 @@ def row_of(line: Line, ours: Line | None, floor: Line | None, limits: dict) -> d
     row = {"contestant": line.label}
     if line.failed:
         return row
-    for column in COLUMNS[:8]:
+    for column in COLUMNS[:-2]:
         value = getattr(line, column, None)
         if value is not None:
-            digits = {"threads": 0, "MB": 0}.get(column, 4)
+            digits = {"threads": 0, "processes": 0, "MB": 0}.get(column, 4)
             row[column] = f"{value:.{digits}f}"
     if line.seconds is not None:
         row["peer / ours"] = "" if line.floor else ratio(line, ours, limits)

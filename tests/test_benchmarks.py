@@ -193,7 +193,7 @@ def test_cases_of_quality_alone_tell_no_times():
 
 
 @pytest.mark.parametrize("compiles", [True, False])
-def test_cold_processes_come_in_pairs_where_loops_are_compiled(compiles, monkeypatch, tmp_path):
+def test_cold_processes_compile_once_where_there_are_loops(compiles, monkeypatch, tmp_path):
     seen = []
 
     def worker(task, threads, out, NUMBA_CACHE_DIR):
@@ -206,10 +206,19 @@ def test_cold_processes_come_in_pairs_where_loops_are_compiled(compiles, monkeyp
         return {"cold": 5.0 - len(seen)}
 
     monkeypatch.setattr(harness, "run_worker", worker)
-    found = run_cold(["pca"], 1, tmp_path)
-    assert seen == ([False, True] if compiles else [False])
-    assert found == ({"cold": 3.0, "compiling": 4.0} if compiles else {"cold": 4.0})
+    found = run_cold(["pca"], 1, tmp_path, times=2)
+    assert seen == ([False, True, True] if compiles else [False, False])
+    assert found == ({"cold": 2.0, "compiling": 4.0} if compiles else {"cold": 3.0})
     assert not any(tmp_path.iterdir())
+
+
+def test_a_cold_process_that_fails_is_the_last(monkeypatch, tmp_path):
+    answers = iter([{"cold": 1.0}, {"failed": "no memory"}, {"cold": 1.0}])
+    monkeypatch.setattr(harness, "run_worker", lambda *task, **settings: next(answers))
+    entry = Entry("eigenlens")
+    entry.add(1, RUN)
+    entry.start(run_cold(["pca"], 1, tmp_path, times=3))
+    assert (entry.failed, entry.cold, next(answers)) == ("no memory", {}, {"cold": 1.0})
 
 
 def test_a_cold_process_tells_its_only_fit(tmp_path):
@@ -221,19 +230,64 @@ def test_a_cold_process_tells_its_only_fit(tmp_path):
     assert "seconds" not in found
 
 
-def test_cold_times_are_the_best_and_have_columns():
-    run = {"seconds": 1.0, "fastest": 1.0, "first": 1.0, "MB": 1.0}
+RUN = {"seconds": 1.0, "fastest": 1.0, "first": 1.0, "MB": 1.0, "took": 4.0}
+
+
+def test_cold_times_have_columns():
     entries = [Entry("eigenlens"), Entry("other")]
     for entry in entries:
-        entry.add(1, run)
-    for cold, compiling in ((3.0, 9.0), (4.0, 8.0)):
-        entries[0].add_cold({"cold": cold, "compiling": compiling})
-        entries[1].add_cold({"cold": cold})
+        entry.add(1, RUN)
+    entries[0].start({"cold": 3.0, "compiling": 8.0})
+    entries[1].start({"cold": 3.0})
     case = SimpleNamespace(name="c", title="t", limits={}, timed=True, method="PCA")
     table = settle(case, entries, [], 0.0).table()
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert [row["cold"] for row in rows] == ["3.0000", "3.0000"]
     assert [row["compiling"] for row in rows] == ["8.0000", ""]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "took", "processes"),
+    [
+        ((1.0, 1.2), 1.0, (5, 5)),  # both numbers of threads may be the better one
+        ((1.0, 1.3), 1.0, (5, 1)),
+        ((1.3, 1.0), 1.0, (1, 5)),
+        ((8.0, 9.0), 11.0, (2, 1)),  # no third turn once 30 s are over
+        ((70.0, 60.0), 80.0, (1, 1)),
+    ],
+)
+def test_processes_go_where_they_tell_more(seconds, took, processes, monkeypatch):
+    """Each number of threads is tried once; a slow one, or a slow contestant, is left alone."""
+    clock = iter(np.cumsum(np.full(99, took / 2)))
+    times = dict(zip((1, 2), seconds, strict=True))
+
+    def worker(task, threads, out):
+        return RUN | {"seconds": times[threads], "fastest": times[threads], "answer": {}}
+
+    monkeypatch.setattr(harness.joblib, "cpu_count", lambda: 2)
+    monkeypatch.setattr(harness, "run_worker", worker)
+    monkeypatch.setattr(harness.time, "perf_counter", lambda: 2 * next(clock))
+    alone = Contestant("eigenlens", "eigenlens", None)
+    judge = lambda X: lambda answer: {"error": 0.0}  # noqa: E731
+    case = Case("c", "t", lambda rng: rng.random(3), {}, {}, judge, {}, (alone,), cold=0)
+    (line,) = run_case("none", case, Options()).lines
+    assert (line.seconds, line.processes) == (min(seconds), max(processes))
+    assert line.otherwise == max(seconds)
+    assert next(clock) == took / 2 * (2 * sum(processes) + 1)
+
+
+def test_no_other_process_follows_a_failure(monkeypatch):
+    calls = []
+
+    def worker(task, threads, out):
+        calls.append(threads)
+        return {"failed": "more than 900 s"}
+
+    monkeypatch.setattr(harness, "run_worker", worker)
+    alone = Contestant("eigenlens", "eigenlens", None)
+    case = Case("c", "t", lambda rng: rng.random(3), {}, {}, lambda X: None, {}, (alone,))
+    (line,) = run_case("none", case, Options()).lines
+    assert (line.failed, calls) == ("more than 900 s", [1])
 
 
 # --------------------------------------------------------------------------------- benchmarks

@@ -182,8 +182,18 @@ def test_every_method_with_a_way_back_can_denoise(inside):
     known = _methods.by_command()
     listed = fine(inside("denoise", "--help"))
     for name, method in known.items():
-        there = hasattr(method.load(), "inverse_transform")
-        assert (re.search(rf"^  {name}  ", listed, re.MULTILINE) is not None) == there
+        assert (re.search(rf"^  {name}  ", listed, re.MULTILINE) is not None) == method.way_back
+
+
+def test_help_and_mistakes_do_not_import_what_takes_seconds(inside, folder, tmp_path, monkeypatch):
+    (tmp_path / "umap.py").write_text("raise AssertionError('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert re.search(r"^  umap  ", fine(inside("denoise", "--help")), re.MULTILINE)
+    for line, words in (
+        ("denoise umpa wine.csv", ["Did you mean 'umap'"]),
+        ("fit pca wine.csv --perplexity 5", ["It is one of tsne"]),
+    ):
+        require_good_mistake(inside, folder, line, 2, words)
 
 
 # -------------------------------------------------------------------------------- separate

@@ -64,6 +64,7 @@ def test_methods_are_those_of_the_register_and_others():
         assert (method.origin == "eigenlens") == (name in classes())
         if method.origin != "umap-learn":  # which takes seconds to load
             assert method.load().__name__ == name
+            assert hasattr(method.load(), "inverse_transform") == method.way_back
     assert methods["PCA"].promises == tuple(sorted(PCA.claims))
     assert [name for name, method in methods.items() if method.supervised] == [
         "LinearDiscriminantAnalysis"

@@ -58,6 +58,9 @@ class Method:
         Whether it is for looking at, in two dimensions whatever the data.
     in_batches_of : str or None
         The method that it does in batches, for tables that are too large for that.
+    way_back : bool
+        Whether it has an `inverse_transform`. That of other packages is said here, as to look it
+        up would import them, which may take seconds.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Method:
     module: str
     plane: bool = False
     in_batches_of: str | None = None
+    way_back: bool = False
 
     @property
     def supervised(self) -> bool:
@@ -79,21 +83,31 @@ class Method:
         return getattr(import_module(self.module), self.name)
 
 
-def _from_sklearn(name: str, kind: str, module: str, finds: str) -> Method:
-    return Method(name, kind, finds, (), "scikit-learn", f"sklearn.{module}")
+def _from_sklearn(
+    name: str, kind: str, module: str, finds: str, *, way_back: bool = False
+) -> Method:
+    return Method(name, kind, finds, (), "scikit-learn", f"sklearn.{module}", way_back=way_back)
 
 
-def _scaler(name: str, finds: str) -> Method:
+def _scaler(name: str, finds: str, *, way_back: bool = True) -> Method:
     """Return a scaler of scikit-learn's, in the form that takes tables in blocks too."""
-    return Method(name, "scaler", finds, (), "scikit-learn", "eigenlens")
+    return Method(name, "scaler", finds, (), "scikit-learn", "eigenlens", way_back=way_back)
 
 
 BORROWED = (
-    _from_sklearn("TruncatedSVD", "linear", "decomposition", "Singular vectors, without centring"),
+    _from_sklearn(
+        "TruncatedSVD",
+        "linear",
+        "decomposition",
+        "Singular vectors, without centring",
+        way_back=True,
+    ),
     _from_sklearn(
         "FactorAnalysis", "linear", "decomposition", "Factors, and the noise of each column"
     ),
-    _from_sklearn("FastICA", "linear", "decomposition", "Sources that are independent"),
+    _from_sklearn(
+        "FastICA", "linear", "decomposition", "Sources that are independent", way_back=True
+    ),
     _from_sklearn(
         "ClassicalMDS", "manifold", "manifold", "Places by the eigenvectors of squared distances"
     ),
@@ -106,11 +120,20 @@ BORROWED = (
         "discriminant_analysis",
         "Directions that tell classes apart the best",
     ),
-    Method("UMAP", "manifold", "Places that keep a fuzzy graph", (), "umap-learn", "umap", True),
+    Method(
+        "UMAP",
+        "manifold",
+        "Places that keep a fuzzy graph",
+        (),
+        "umap-learn",
+        "umap",
+        plane=True,
+        way_back=True,
+    ),
     _scaler("StandardScaler", "Columns of mean 0 and variance 1"),
     _scaler("MinMaxScaler", "Columns from 0 to 1"),
     _scaler("RobustScaler", "Columns of median 0 and quartiles 1"),
-    _scaler("Normalizer", "Rows of length 1"),
+    _scaler("Normalizer", "Rows of length 1", way_back=False),
 )
 """Methods that others do as well as anybody could; each is there where its package is."""
 
@@ -160,6 +183,7 @@ def methods() -> dict[str, Method]:
             module="eigenlens",
             plane=method.plane,
             in_batches_of=method.in_batches_of,
+            way_back=hasattr(method, "inverse_transform"),
         )
         for name, method in classes().items()
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import typer
@@ -25,8 +25,8 @@ class Family(TyperGroup):
 
     @classmethod
     @abstractmethod
-    def members(cls) -> Iterable[str]:
-        """Return the names of the commands."""
+    def members(cls) -> dict[str, str]:
+        """Return what each command does, by their names."""
 
     @classmethod
     @abstractmethod
@@ -51,6 +51,11 @@ class Family(TyperGroup):
         """Return the command that a word means."""
         name = self.find(cmd_name)
         return None if name is None else self.make(name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands for the help page, none of which is made for that."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.members().items()))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names, and the other arguments."""

@@ -102,11 +102,15 @@ def options(
 
 
 def owners(option: str) -> list[str]:
-    """Return the methods that have an option."""
+    """Return the methods that have an option, of those that are always there.
+
+    A package that somebody has added may take seconds to import, for a mistake.
+    """
     return [
         name
         for name, method in by_command().items()
-        if option in map(option_name, inspect.signature(method.load()).parameters)
+        if method.origin in ("eigenlens", "scikit-learn")
+        and option in map(option_name, inspect.signature(method.load()).parameters)
     ]
 
 

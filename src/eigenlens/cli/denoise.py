@@ -39,10 +39,10 @@ class Ways(Family):
     """A command for each method that has a way back from its scores, and one for models."""
 
     @classmethod
-    def members(cls) -> list[str]:
-        """Return the names of the methods."""
+    def members(cls) -> dict[str, str]:
+        """Return what each method finds."""
         found = _methods.by_command()
-        return [name for name, method in found.items() if _goes_back(method.load())]
+        return {name: f"{method.finds}." for name, method in found.items() if method.way_back}
 
     @classmethod
     def find(cls, word: str) -> str | None:
@@ -55,7 +55,7 @@ class Ways(Family):
     @classmethod
     def unknown(cls, word: str) -> str:
         """Say which methods there are."""
-        name, known = _methods.find(word), cls.members()
+        name, known = _methods.find(word), list(cls.members())
         if name is not None:
             return f"{name} has no way back from its scores. Take one of {', '.join(known)}."
         return _methods.unknown(word, "denoise", known)
@@ -67,10 +67,8 @@ class Ways(Family):
             app = typer.Typer(rich_markup_mode=None, add_completion=False)
             app.command(name=name)(_by_model)
             return typer.main.get_command(app)
-        found = _methods.by_command()[name]
-        method = found.load()
-        run, about = partial(_by_method, method), f"{found.finds}."
-        own = _methods.options(method)
+        method = _methods.by_command()[name].load()
+        run, about, own = partial(_by_method, method), cls.members()[name], _methods.options(method)
         return made(name, run, help=about, shared=_shared, own=own, cls=Method)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -160,10 +158,6 @@ def _by_model(
 def _require_room(output: str, json: bool) -> None:
     if json and output == "-":
         raise typer.BadParameter("--json and the table cannot both go to standard output: give -o.")
-
-
-def _goes_back(method: type) -> bool:
-    return hasattr(method, "inverse_transform")
 
 
 def _keeps_all(estimator: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -31,9 +30,9 @@ class Methods(Family):
     """A command for each method of the register."""
 
     @classmethod
-    def members(cls) -> Iterable[str]:
-        """Return the names of the methods."""
-        return _methods.by_command()
+    def members(cls) -> dict[str, str]:
+        """Return what each method finds."""
+        return {name: f"{method.finds}." for name, method in _methods.by_command().items()}
 
     @classmethod
     def find(cls, word: str) -> str | None:
@@ -48,11 +47,9 @@ class Methods(Family):
     @classmethod
     def make(cls, name: str) -> Any:
         """Return the command of a method: its own parameters, and the options that all share."""
-        found = _methods.by_command()[name]
-        method = found.load()
-        own = _methods.options(method)
-        about = f"{found.finds}."
-        return made(name, partial(_fit, method), help=about, shared=_shared, own=own, cls=Method)
+        method = _methods.by_command()[name].load()
+        run, about, own = partial(_fit, method), cls.members()[name], _methods.options(method)
+        return made(name, run, help=about, shared=_shared, own=own, cls=Method)
 
 
 fit = family(

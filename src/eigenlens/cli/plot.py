@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -52,9 +52,10 @@ class Kinds(Family):
     """A command for each picture that a model or a table is enough for."""
 
     @classmethod
-    def members(cls) -> Iterable[str]:
-        """Return the kinds of pictures."""
-        return _kinds()
+    def members(cls) -> dict[str, str]:
+        """Return what each kind of picture shows."""
+        docs = {name: inspect.getdoc(display) or "" for name, display in _kinds().items()}
+        return {name: _methods.plain(doc.split("\n", 1)[0]) for name, doc in docs.items()}
 
     @classmethod
     def find(cls, word: str) -> str | None:
@@ -70,13 +71,12 @@ class Kinds(Family):
     @classmethod
     def make(cls, name: str) -> Any:
         """Return the command of a kind, with its own parameters."""
-        display = _kinds()[name]
-        draw = _maker(display)
+        draw = _maker(_kinds()[name])
         wanted = inspect.signature(draw).parameters
         simple = {key for key, item in wanted.items() if item.annotation not in (Any, "Any")}
         own = _methods.options(draw, leave_out=(set(wanted) - simple) | GIVEN)
-        about = _methods.plain((inspect.getdoc(display) or "").split("\n", 1)[0])
-        return made(name, partial(_plot, draw), help=about, shared=_shared(draw), own=own)
+        run, about = partial(_plot, draw), cls.members()[name]
+        return made(name, run, help=about, shared=_shared(draw), own=own)
 
 
 plot = family(
