@@ -665,6 +665,15 @@ def test_shares_of_a_kernel_that_is_not_definite_add_up_to_one():
     assert part.explained_variance_ratio_.sum() > 0.9
 
 
+@pytest.mark.parametrize("solver", ["dense", "arpack", "randomized"])
+def test_a_trace_beyond_all_numbers_is_named(solver):
+    """Centred rows have small sums whatever their size, so that these do not tell."""
+    X = 1.25e154 * np.array([[1.0], [-0.5], [-0.5]])
+    with pytest.raises(ValueError, match="gives NaN or inf"):
+        KernelPCA(1, eigen_solver=solver).fit(X)
+    assert np.isfinite(KernelPCA(1, eigen_solver=solver).fit(X / 10).eigenvalues_).all()
+
+
 def test_a_kernel_that_is_not_a_number_for_some_rows():
     with pytest.raises(ValueError, match="gives NaN or inf"):
         KernelPCA(

@@ -35,10 +35,11 @@ class Centred:
     def __init__(self, panels: list[NDArray], rows: list[slice]) -> None:
         self._panels, self._rows, self.dim = panels, rows, rows[-1].stop
         sums = self._product(np.ones((self.dim, 1)))[:, 0]
-        if not np.isfinite(sums).all():
+        self.diagonal = np.concatenate([np.diagonal(panel) for panel in panels])
+        # of centred rows the sums may be small where the trace is beyond all numbers
+        if not np.isfinite([*sums, np.abs(self.diagonal).sum()]).all():
             raise NonFiniteError
         self.means = sums / self.dim
-        self.diagonal = np.concatenate([np.diagonal(panel) for panel in panels])
         self.trace = float(self.diagonal.sum() - self.means.sum())
 
     @classmethod
