@@ -8,10 +8,10 @@ projects in the feature space of the kernel
 
 .. math:: k(x, y) = e^{-\\|x - y\\|^2 / c}, \\qquad c = d / 2,
 
-for images of :math:`d` pixels, and takes the point whose image is nearest to the projection. It has
-more components than there are pixels to choose from, and more of them help it longer. The
-experiment is that of Mika et al. (NIPS 1999) and of Schoelkopf and Smola (2002, chapter 18), on
-images of 16 x 16 pixels.
+for images of :math:`d` pixels, and takes the :math:`z` whose :math:`\\phi(z)` is nearest to the
+projection. It has more components than there are pixels to choose from, and more of them help it
+longer. The experiment is that of Mika et al. (NIPS 1999) and of Schoelkopf and Smola (2002, chapter
+18), on images of 16 x 16 pixels.
 """
 
 # %%

@@ -2,9 +2,9 @@
 More components, more noise
 ===========================
 
-How many components should a reconstruction keep? Kernel PCA has as many as there are points, here
-1100 for points of the plane. With :math:`P_k` the projection onto the mean and the first :math:`k`
-components of the feature space, a point :math:`x` is taken to
+How many components should a reconstruction keep? Kernel PCA has as many as there are points but
+one, here 1099 for points of the plane. With :math:`P_k` the projection onto the mean and the first
+:math:`k` components of the feature space, a point :math:`x` is taken to
 
 .. math:: z_k = \\arg\\min_z \\; \\| \\phi(z) - P_k \\phi(x) \\|^2,
 

@@ -53,7 +53,7 @@ def geodesic_scores(X, n_neighbors=10):
 
 
 def told(scores, truth):
-    """Return the largest correlation, but for its sign, of a score with the truth."""
+    """Return the largest correlation of a score with the truth, in absolute value."""
     return max(abs(np.corrcoef(column, truth)[0, 1]) for column in scores.T)
 
 

@@ -2,8 +2,8 @@
 Places for new rows
 ===================
 
-A map is fitted to some rows, and others come later. PCA projects them. MDS, Isomap and t-SNE have
-no formula for a new row, and are often said to be for the rows of the fit alone. But what they
+A map is fitted to some rows, and others come later. PCA projects them. MDS and t-SNE have no
+formula for a new row, and are often said to be for the rows of the fit alone. But what they
 minimise can be minimised for one more row, with all places of the fit held where they are: for a
 row :math:`x` and a map :math:`z_1, \\dots, z_n`,
 
@@ -12,7 +12,8 @@ row :math:`x` and a map :math:`z_1, \\dots, z_n`,
           \\min_z \\sum_i p_i \\log \\frac{p_i}{q_i(z)} \\quad \\text{(t-SNE)},
 
 with :math:`p` and :math:`q` the affinities of :math:`x` and of its place to the rows of the fit.
-Isomap takes the shortest ways to them through the row's neighbours. Do new rows come to lie where
+Isomap is kernel PCA of distances along the data, and places a new row by the same formula, from its
+shortest ways to the rows of the fit, which go through its neighbours. Do new rows come to lie where
 they belong?
 """
 

@@ -14,7 +14,7 @@ row :math:`x_i`:
 - t-SNE, the divergence between neighbours in the table and in the plane;
 - LDA, which is told the classes, the scatter within them for a given scatter in all.
 
-Is each the best at its own?
+LLE and LDA are those of scikit-learn. Is each the best at its own?
 """
 
 # %%
@@ -80,8 +80,9 @@ panels[1, 3].set(title="25 of the 500 rows", xticks=[], yticks=[])
 #
 # Each at its own
 # ---------------
-# All criteria are now computed for all maps. Three of them are one formula: with :math:`U` an
-# orthonormal basis of the centred places and :math:`G` a matrix of inner products, between rows,
+# Each criterion is now computed for all maps. That of t-SNE depends on how large a map is drawn, so
+# the share of neighbours that are kept stands for it. Three others are one formula: with :math:`U`
+# an orthonormal basis of the centred places and :math:`G` a matrix of inner products, between rows,
 # between rows in feature space, or between classes, the share of :math:`G` in the plane of
 # :math:`U` is :math:`\operatorname{tr} U^\top G U`. It is divided by the most that any plane could
 # have, so that 1 is the best.

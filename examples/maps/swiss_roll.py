@@ -13,8 +13,8 @@ What do they find, and how can it go wrong?
 """
 
 # %%
-# Six maps of one sheet
-# ---------------------
+# Five maps of one sheet
+# ----------------------
 # How well a map knows the length along the roll is the correlation of that length with the best
 # linear function of its two coordinates, and likewise for the height. Whether it also has the right
 # distances along the sheet, its stress against the true coordinates says.
@@ -86,7 +86,6 @@ mended.data[cut] = 0
 mended.eliminate_zeros()
 given = Isomap(metric="precomputed", n_neighbors=None, radius=np.inf)
 healed = given.fit_transform(mended)
-others = np.delete(stretch, cut)
 others = np.delete(stretch, cut).max()
 print(f"along the sheet: {stretch[cut]:.0f} times as long as through the air, others {others:.2f}")
 print("with it length {:.2f}, height {:.2f}".format(*known(folded)))

@@ -71,10 +71,10 @@ print(f"L + D is the sum of X log X - X, within {apart:.0e} of it")
 # one where 1 is expected, and none to speak of where 1000 are. For squares both are the same, so
 # that the noise of a common topic can be more to them than all of a rare one.
 #
-# Now the last topic has 30 words in a document, the first so many times more, and the others are in
-# between. What is counted is the share of words that is in the wrong place: those that have to be
-# moved to turn a topic that is found into the one that was planted. Found topics are matched to the
-# planted ones such that the sum over all four is least.
+# Now the last topic has 30 words in a document, the first 1 to 100 times as many, and the others
+# are in between. What is counted is the share of words that is in the wrong place: those that have
+# to be moved to turn a topic that is found into the one that was planted. Found topics are matched
+# to the planted ones such that the sum over all four is least.
 
 
 def matched(topics, parts):
@@ -125,7 +125,7 @@ right.legend(loc="upper left")
 # %%
 # With equal rates one loss does as well as the other. With a ratio of 30 and more, squares lose the
 # last topic: what they find in its place is hardly nearer to it than one planted topic is to
-# another, about 70 %. The likelihood has about nine words in ten in their place at 30, and still
+# another, about 70 %. The likelihood has about nine words in ten in their place at 30, and about
 # three quarters or more at 100, except in one draw. The first topic is found by both.
 
 # %%

@@ -83,8 +83,8 @@ ax.legend(title="spectrum", loc="center right")
 
 # %%
 # What is dropped on the way is missing from the noise as well: the mean of the variances beyond the
-# ten, ``noise_variance_``, is too small by about the number of batches. Two models of ours that
-# have seen half of the rows each are merged without loss.
+# ten, ``noise_variance_``, is too small by a factor of about the number of batches. Two models of
+# ours that have seen half of the rows each are merged without loss.
 
 by_halves = IncrementalPCA(K).partial_fit(X[::2]).merge(IncrementalPCA(K).partial_fit(X[1::2]))
 noise = {"merged": by_halves.noise_variance_ / variances[K:].mean()}

@@ -2,9 +2,9 @@
 Classes before and after PCA
 ============================
 
-Is a classifier better for PCA before it, and with how many components? Benign and malignant tumours
-of the breast cancer table are told apart by logistic regression on the first :math:`k` scores of
-its 30 standardised columns,
+Does a classifier gain from PCA before it, and with how many components? Benign and malignant
+tumours of the breast cancer table are told apart by logistic regression on the first :math:`k`
+scores of its 30 standardised columns,
 
 .. math:: P(\\text{malignant}) = \\frac{1}{1 + e^{-(w_0 + w^\\top z)}}, \\qquad
           z = V_k \\, \\frac{x - \\bar x}{s},

@@ -74,10 +74,10 @@ for line, (name, images) in zip(panels, rows.items(), strict=True):
 #
 # A rule compares with tables that are noise, or predicts entries that it did not see.
 # ``"consensus"`` is the median of three such rules. Its number falls as the noise grows, since weak
-# components drown. What is best is known here, as the images without noise are: the number that
-# brings the others nearest to them. With a deviation of 0.2 and more, consensus is near it and the
-# share is far beyond. With 0.1 the share is the nearer of the two, and consensus leaves out
-# components that are weak and still worth keeping.
+# components drown. What is best is known here, as the images without noise are known: the number
+# with which the restored images are nearest to them. With a deviation of 0.2 and more, consensus is
+# near it and the share is far beyond. With 0.1 the share is the nearer of the two, and consensus
+# leaves out components that are weak and still worth keeping.
 #
 # ``"parallel"`` keeps about the same few whatever the noise. It compares with permuted columns,
 # which keep the variances of all pixels, and the weaker components of images do not rise above

@@ -10,7 +10,7 @@ A thousand points are drawn from a Gaussian whose mean and covariance are known,
 
 The eigenvalues of :math:`\\Sigma` are :math:`3 \\pm \\sqrt 5`, about 5.24 and 0.76, and the first
 eigenvector has the slope :math:`(\\sqrt 5 - 1) / 2`, about 0.62. What does PCA find of this in the
-points, what is lost when a point is put down to a single number, and what happens when one of the
+points, what is lost when a point is reduced to a single number, and what happens when one of the
 two variances is made much larger?
 """
 

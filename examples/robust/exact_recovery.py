@@ -1,6 +1,6 @@
 """
-Taken apart without an error
-============================
+Exact recovery: taken apart without an error
+============================================
 
 A table is the sum of a part of low rank and a sparse part of gross errors. The rank is not known,
 nor how many errors there are, where, or how large: there are two unknowns for each entry.
@@ -55,7 +55,7 @@ display = SeparationDisplay.from_estimator(pursuit(problem))
 # ------------------------
 # The rank is a twentieth of the side, and 5 % or 10 % of the entries are wrong; the published
 # tables have 500 to 3000 rows. Each time the rank is exact, every wrong entry is found and no right
-# one is accused. The low-rank part is off by about a millionth or less, where the paper reports
+# one is accused. The low-rank part is off by about a millionth or less; the paper reports less than
 # 1e-5.
 
 problems = {(n, density): planted(n, density) for n in (200, 400) for density in (0.05, 0.1)}
@@ -77,9 +77,9 @@ for (n, density), model in models.items():
 # Errors of any size, and holes
 # -----------------------------
 # A cost that grows with the errors could be thought to mind how large they are. It does not: where
-# an entry is in error anyway, a larger one adds the same to the cost of every answer. With errors
-# of 100 or 10 000, and with a fifth of the entries missing, which are then filled, the low-rank
-# part is still that of the truth to about a millionth.
+# an entry is in error anyway, a larger one adds the same to the cost of every answer that has it as
+# an error of that sign. With errors of 100 or 10 000, and with a fifth of the entries missing, which
+# are then filled, the low-rank part is still that of the truth to about a millionth.
 
 sized_problems = {
     (magnitude, missing): planted(200, 0.1, magnitude=magnitude, missing=missing)

@@ -37,9 +37,9 @@ print(f"{n} people, {np.triu(graph, 1).sum():.0f} links, {np.triu(wrong).sum()} 
 # %%
 # The blocks
 # ----------
-# Blocks have no mean to take off, hence ``center=False``. What is above a half in the low-rank part
-# is a link, and groups are what such links connect. Every pair that was wrong is found, and no
-# other.
+# The mean is a part of the blocks and not to be taken off, hence ``center=False``. What is above a
+# half in the low-rank part is a link, and groups are what such links connect. Every pair that was
+# wrong is found, and no other.
 
 model = RobustPCA(center=False, random_state=0).fit(graph)
 count, found = connected_components(model.low_rank_ > 0.5)

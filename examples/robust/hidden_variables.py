@@ -2,9 +2,10 @@
 Which variables are linked, given those nobody saw
 ==================================================
 
-Two variables that do not act on each other, given all others, have a zero in the inverse of the
-covariance, the precision matrix :math:`\\Lambda`. Leave out some variables, and those they act on
-seem linked, all with all: with observed variables :math:`o` and hidden ones :math:`h`,
+Two of several jointly Gaussian variables that are independent given all others have a zero in the
+inverse of the covariance, the precision matrix :math:`\\Lambda`. Leave out some variables, and
+those they act on seem linked, all with all: with observed variables :math:`o` and hidden ones
+:math:`h`,
 
 .. math:: \\Sigma_o^{-1} = \\underbrace{\\Lambda_o}_{\\text{sparse}}
    - \\underbrace{\\Lambda_{oh} \\, \\Lambda_h^{-1} \\, \\Lambda_{ho}}_{\\text{low rank}}
@@ -124,8 +125,9 @@ axis.legend(loc="lower right")
 # What this is not
 # ----------------
 # It takes a sample precision apart, by least squares and absolute values. It does not maximise the
-# likelihood, does not know that the sparse part is positive definite and the hidden one too, and
-# needs more samples than variables, or there is no inverse. The estimator of Chandrasekaran et al.
-# does all that. With noise, the rank that is found is not the number of hidden variables either.
+# likelihood, does not know that the sparse part is positive definite and the hidden one has no
+# negative eigenvalue, and needs more samples than variables, or there is no inverse. The estimator
+# of Chandrasekaran et al. does all that. With noise, the rank that is found is not the number of
+# hidden variables either.
 
 plt.show()

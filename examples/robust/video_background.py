@@ -6,10 +6,12 @@ A fixed camera sees the same scene in every frame, up to the light: frames as ro
 low rank. Whatever passes by covers few pixels of few frames: a sparse table. Principal component
 pursuit (Candes, Li, Ma, Wright 2011) takes a video :math:`M` apart into these two,
 
-.. math:: \\min_{L, S} \\; \\|L\\|_* + \\lambda \\|S\\|_1 \\quad \\text{with} \\quad L + S = M,
+.. math:: \\min_{m, L, S} \\; \\|L\\|_* + \\lambda \\|S\\|_1
+          \\quad \\text{with} \\quad 1 m^\\top + L + S = M,
 
-without being shown an empty road. The sum of the singular values, :math:`\\|L\\|_*`, stands for the
-rank, and the sum of absolute values for the number of pixels that are covered.
+and a mean frame :math:`m`, without being shown an empty road. The sum of the singular values,
+:math:`\\|L\\|_*`, stands for the rank, and the sum of absolute values for the number of pixels that
+are covered.
 """
 
 # %%

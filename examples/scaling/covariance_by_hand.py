@@ -51,8 +51,8 @@ print(f"with 1/n: {covariance(X, ddof=0)[0, 1]:.6f}")
 
 # %%
 # The ellipse of the covariance has its axes along the eigenvectors, and the eigenvalues are the
-# variances along them. The long axis is steeper than the line of least squares, as it is nearest to
-# the points in any direction, and not along y.
+# variances along them. The long axis is steeper than the line of least squares: it is nearest to
+# the points at right angles to itself, and that line along y.
 
 figure, panel = plt.subplots(figsize=(4.6, 5.8), layout="constrained")
 display = EllipseDisplay.from_data(X, names=["x", "y"], ax=panel)
@@ -81,7 +81,7 @@ print(
 # Written out, the sum of products gives the formula of many textbooks,
 # :math:`c_{xy} = \overline{xy} - \bar x \bar y`, which needs one pass over the rows. It is the
 # difference of two numbers as large as the product of the means, each of them rounded. In single
-# precision, with 7 digits, means of 1000 leave two or three of them, and means of 10 000 none:
+# precision, with 7 digits, means of 1000 leave one or two of them, and means of 10 000 none:
 # their product is near :math:`10^8`, where the numbers of single precision are 8 apart, and the
 # answer should be 2.83.
 #

@@ -75,8 +75,9 @@ print(f"PCA, large scores of each patch: {psnr(thresholded):.1f} dB")
 # %%
 # What a dictionary can do
 # ------------------------
-# Matching pursuit takes the atom that is most like what is left of a patch, one after another, and
-# stops when what is left is as long as noise of 1.15 times the known deviation, as in the paper.
+# Orthogonal matching pursuit takes the atom that is most like what is left of a patch, fits all
+# weights anew, and goes on until what is left is as long as noise of 1.15 times the known
+# deviation, as in the paper.
 
 model = MiniBatchDictionaryLearning(100, alpha=0.3, random_state=0).fit(X[::3])
 atoms = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)

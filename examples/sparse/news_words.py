@@ -9,7 +9,8 @@ hundred words at once. A sparse one is a short list, which reads as a topic. As 
           \\quad \\text{with} \\quad \\|Y_k\\| \\le 1,
 
 asks for components :math:`D` with few weights that still explain the table :math:`X`. Zhang,
-d'Aspremont and El Ghaoui (2012) read topics of news off sparse components in this way.
+d'Aspremont and El Ghaoui (2012) read topics of news off components that maximise a penalised
+variance.
 """
 
 # %%

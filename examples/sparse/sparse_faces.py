@@ -11,8 +11,8 @@ of it. Sparse PCA makes most of the weights zero. Of the table :math:`X` of face
 
 where the sum of absolute values, :math:`\\|D\\|_1`, is the price of weights. The bound on each
 column of scores keeps the price from being avoided by a small :math:`D` and a large :math:`Y`.
-Without the price this is PCA. The problem in this form is that of Mairal, Bach, Ponce and Sapiro
-(2010).
+Without the price :math:`Y D` is what PCA has, and :math:`D` any basis of its subspace. The problem
+in this form is that of Mairal, Bach, Ponce and Sapiro (2010).
 """
 
 # %%

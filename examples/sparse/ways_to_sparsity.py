@@ -93,8 +93,8 @@ panels[0].legend()
 
 # %%
 # On the left l0 is the highest: the best there is, as its certificate says. SPCA is the lowest. On
-# the right SPCA is the highest, but for half a point at most to the component that was cut, and up
-# to four columns l0 and SCoTLASS are the lowest. Each does well what it is made for.
+# the right SPCA is the highest, or within half a point of the component that was cut, and up to
+# four columns l0 and SCoTLASS are the lowest. Each does well what it is made for.
 #
 # From five columns on SCoTLASS and the dictionary are one and the same. For a single component both
 # ask for :math:`v \propto S(C v, \delta)`: all weights are shrunk by :math:`\delta`, and zero where
