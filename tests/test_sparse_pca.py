@@ -100,6 +100,15 @@ def test_lasso_loop_equals_its_twin(warm, positive):
     np.testing.assert_array_equal(D == 0, expected == 0)
 
 
+def test_coordinates_that_reach_zero_together_stay_there():
+    rng = np.random.default_rng(0)
+    D = rng.uniform(0.5, 2.0, (500, 8))
+    C = -rng.uniform(0.1, 3.0, (len(D), 1)) * D  # the same share of each way leads to zero
+    C[:, 0] = 1.0
+    lasso_rows(np.eye(8), C.copy(), np.zeros(8), D, 1e-12, 1000, True)
+    np.testing.assert_allclose(D, np.maximum(C, 0.0), atol=1e-14)
+
+
 def test_lasso_loop_leaves_a_direction_without_a_score_at_zero():
     D = np.zeros((2, 2))
     lasso_rows(np.diag([1.0, 0.0]), np.full((2, 2), 3.0), np.ones(2), D, 1e-14, 1000, False)

@@ -335,7 +335,8 @@ def _to_face_minimum(G, r, alpha, d, L, step, S, before, free):  # type: ignore[
                 first, reach = i, -d[S[i]] / step[i]
         for i in range(n):
             move = reach * step[i]
-            if i == first:
+            # those that reach zero together are not carried beyond it by rounding
+            if i == first or -move * np.sign(d[S[i]]) >= abs(d[S[i]]):
                 move = -d[S[i]]
             d[S[i]] += move
             _move(r, G[S[i]], move)
