@@ -3,7 +3,7 @@
 Every run of a contestant is a process of its own (`benchmarks.worker`), because thread pools left
 behind by one library slow the next one down several times. Contestants take turns, so that a busy
 minute of the machine hits all of them. Each runs at one BLAS thread and at one a core, goes on at
-the better, and leaves when it has had half a minute: what takes long needs no fifth digit, and a
+the better, and leaves after a quarter of a minute: what takes long needs no fifth digit, and a
 comparison that takes a night is made by nobody. Then come processes that begin cold, with the first
 fit at once: one with numba's cache empty, so that loops are compiled, and where there were any,
 others that find them there. Answers are judged after the last run, never in between.
@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("EIGENLENS_DATA", ROOT.parent / "shared" / "data"))
 REPEATS = 5  # processes for each contestant and thread count, at most
 COLD = 2  # and processes that begin cold, behind the one that compiles
-SLOW = 10  # seconds of a fit from which its beginning does not matter
+SLOW = 6  # seconds of a fit from which its beginning does not matter
 FITS = 3  # timed fits in each
 TIMEOUT = 900  # seconds for one process
 LIBRARIES = ("OPENBLAS", "OMP", "MKL", "NUMBA", "BENCHMARK")  # the last is for contestants to read

@@ -26,16 +26,16 @@ HOW_TO_READ = """# Results
 Made by `python -m benchmarks NAME --write` from `results.json`; do not edit. Every contestant runs
 in fresh processes, taking turns with the others, at one BLAS thread and at one a core.
 
-- *seconds*: median over the *processes*, five if half a minute is enough for them (three in `size`,
+- *seconds*: median over the *processes*, five if 15 seconds are enough for them (three in `size`,
   two in `iterations`), of the median of three fits, at the better number of *threads*; *otherwise*:
   at the other number, from one process where that is clearly slower; *fastest*: the fastest fit of
-  all. A contestant that takes more than ten seconds is fitted once in each process.
+  all. A contestant that takes more than six seconds is fitted once in each process.
 - *first*: the first fit in a process that has only done a tiny one before.
 - *cold*: the first fit of a process that has imported numpy, scipy and scikit-learn: with the
   import of the contestant's own package, and compiled loops read from numba's cache. *compiling*:
   the same with numba's cache empty, so that its loops are compiled first, which happens once on a
   machine, and is measured once; *cold* is the better of two. A contestant without *compiling*
-  leaves nothing in that cache. Neither is measured where a fit takes more than ten seconds.
+  leaves nothing in that cache. Neither is measured where a fit takes more than six seconds.
 - *MB*: peak memory of *first* above what the process and its data held.
 - *peer / ours*: above 1 where ours is faster; in brackets where the quality is not reached, so that
   the ratio does not count. */ floor*: time in units of the bare operation named floor.

@@ -9,7 +9,7 @@ from benchmarks.machine import UNQUOTED, disturbance
 from benchmarks.report import Table
 
 OURS = "eigenlens"  # what the names of all our contestants begin with
-PATIENCE = 30  # seconds of all its processes after which a contestant has no other
+PATIENCE = 15  # seconds of all its processes after which a contestant has no other
 CLEAR = 1.25  # times as long, so that the number of threads is the wrong one
 
 

@@ -252,7 +252,7 @@ def test_cold_times_have_columns():
         ((1.0, 1.2), 1.0, (5, 5)),  # both numbers of threads may be the better one
         ((1.0, 1.3), 1.0, (5, 1)),
         ((1.3, 1.0), 1.0, (1, 5)),
-        ((8.0, 9.0), 11.0, (2, 1)),  # no third turn once 30 s are over
+        ((4.0, 4.5), 6.0, (2, 1)),  # no third turn once 15 s are over
         ((70.0, 60.0), 80.0, (1, 1)),
     ],
 )

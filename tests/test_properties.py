@@ -327,6 +327,18 @@ def _look_at_copy(model, table, before, scores):
         assert np.array_equal(plain, scores), "a plain array gives other scores"
 
 
+@every_estimator
+def test_rows_that_single_precision_cannot_hold_are_refused(estimator):
+    X = 9 * np.random.default_rng(0).random((12, 4)).astype(np.float32)
+    model = estimator.fit(X)
+    if not hasattr(model, "inverse_transform") or not hasattr(model, "components_"):
+        pytest.skip("the way back is not through components")
+    scores = model.transform(X)
+    model.components_ = np.full_like(model.components_, 10)
+    with pytest.raises(ValueError, match=r"so large .* Divide X by a constant"):
+        model.inverse_transform(np.full_like(scores, 3e38))
+
+
 # Warnings that go with an answer.
 WARNED = [
     "n_components='.*' finds nothing above the noise",

@@ -78,8 +78,8 @@ for (n, density), model in models.items():
 # -----------------------------
 # A cost that grows with the errors could be thought to mind how large they are. It does not: where
 # an entry is in error anyway, a larger one adds the same to the cost of every answer that has it as
-# an error of that sign. With errors of 100 or 10 000, and with a fifth of the entries missing, which
-# are then filled, the low-rank part is still that of the truth to about a millionth.
+# an error of that sign. With errors of 100 or 10 000, and with a fifth of the entries missing,
+# which are then filled, the low-rank part is still that of the truth to about a millionth.
 
 sized_problems = {
     (magnitude, missing): planted(200, 0.1, magnitude=magnitude, missing=missing)

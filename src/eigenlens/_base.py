@@ -376,6 +376,12 @@ class Estimator(
             )
         return scores
 
+    def _rows_from(self, scores: NDArray, mean: NDArray | None = None) -> NDArray:
+        """Return the rows that have such scores, or say that their dtype cannot hold them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows: NDArray = scores @ self.components_
+            return self._finite(rows if mean is None else rows + mean)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]

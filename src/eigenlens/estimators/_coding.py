@@ -135,11 +135,7 @@ class SparseCoding(Estimator):
         if self.split_sign:
             positive, negative = np.hsplit(code, 2)
             code = positive - negative
-        with np.errstate(over="ignore", invalid="ignore"):
-            rows: NDArray = code @ self.components_
-        if not np.isfinite(rows).all():
-            self._refuse_large(rows.dtype)
-        return rows
+        return self._rows_from(code)
 
     @property
     def _n_features_out(self) -> int:

@@ -170,7 +170,7 @@ class GaussianSpectrum(Estimator):
         scores = self._check_scores(X)
         if self.whiten:
             scores = scores * np.sqrt(self.explained_variance_)
-        return scores @ self.components_ + self.mean_
+        return self._rows_from(scores, self.mean_)
 
     def get_covariance(self) -> NDArray:
         """Return the covariance C of the model, of shape (n_features, n_features).

@@ -333,7 +333,7 @@ class Nonnegative(Estimator):
         """
         check_is_fitted(self)
         codes = X.toarray() if sparse.issparse(X) else X
-        return self._check_scores(codes) @ self.components_
+        return self._rows_from(self._check_scores(codes))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

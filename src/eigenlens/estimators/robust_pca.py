@@ -516,7 +516,7 @@ class RobustPCA(Estimator):
         -------
         ndarray of shape (n_samples, n_features)
         """
-        return self._check_scores(X) @ self.components_ + self.mean_
+        return self._rows_from(self._check_scores(X), self.mean_)
 
     def decompose(self, X: ArrayLike) -> tuple[NDArray, NDArray]:
         """Return the low-rank and the sparse part of new rows.

@@ -660,7 +660,7 @@ class SparsePCA(Streaming):
         -------
         ndarray of shape (n_samples, n_features)
         """
-        return self._check_scores(X) @ self.components_ + self.mean_
+        return self._rows_from(self._check_scores(X), self.mean_)
 
 
 def _orthonormal(rows: NDArray) -> NDArray:

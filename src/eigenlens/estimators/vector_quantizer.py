@@ -465,7 +465,7 @@ default='k-means++'
         -------
         ndarray of shape (n_samples, n_features)
         """
-        return self._check_scores(X) @ self.components_
+        return self._rows_from(self._check_scores(X))
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean squared distance of the rows of `X` from their centres.
