@@ -335,6 +335,15 @@ def test_numbers_that_are_none(value):
         VectorQuantizer(2).fit(X)
 
 
+@pytest.mark.parametrize("blocks", [False, True])
+def test_squares_of_sparse_rows_that_are_no_numbers_are_refused(blocks):
+    """Rows that are all alike have no spread, but distances of sparse ones are sums of squares."""
+    X = sparse.csr_array(np.full((3, 3), 2e154))
+    with pytest.raises(ValueError, match="squares overflow"):
+        VectorQuantizer(1, random_state=0).fit(ArrayBlocks(X) if blocks else X)
+    VectorQuantizer(1, random_state=0).fit(X.toarray())
+
+
 def test_codes_of_a_wrong_shape():
     model = VectorQuantizer(3, random_state=0).fit(blurred())
     with pytest.raises(ValueError, match="2 columns"):

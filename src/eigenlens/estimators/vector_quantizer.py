@@ -22,6 +22,7 @@ from ..data.dask import DaskBlocks
 from ..ops.centred import centred
 from ..ops.columns import ColumnMoments
 from ..ops.finite import require_finite
+from ..ops.weights import mass_of
 from ..solvers.lloyd import Cells, csr, descend, means_of, nearest, squares
 from ..solvers.solution import Certificate, Monitor, Solution, ignore
 from ._openmp import by_openmp
@@ -277,6 +278,8 @@ default='k-means++'
         moments = centred(X, weight)
         require_finite(moments.mean, moments.square)
         n, d = X.shape
+        if sparse.issparse(X):
+            _require_squares(moments.mean, moments.square, mass_of(n, weight))
         self._require_enough(n)
         mean = np.zeros(d) if sparse.issparse(X) else moments.mean
         search = self._search(X, mean, _root(moments.square), weight, rng, monitor)
@@ -301,6 +304,8 @@ default='k-means++'
         spread = _root(square)
         sample = self._sample(X, about.count, rng) if isinstance(self.init, str) else None
         thin = X.is_sparse if sample is None else sparse.issparse(sample)
+        if thin:
+            _require_squares(about.mean, square, about.count)
         mean = np.zeros(len(X.names)) if thin else about.mean
         if sample is None:
             start = self._given(len(mean)) - mean
@@ -552,6 +557,15 @@ class _Search:
         self.history.append(cells.square)
         self.stopped = self.monitor(cells.square)
         return cells
+
+
+def _require_squares(mean: NDArray, square: float, mass: float) -> None:
+    """Raise unless squares of sparse rows are finite, from which no mean is taken.
+
+    Distances to centres are sums of ``x (x - 2 c)``, which is up to three times the square.
+    """
+    with np.errstate(over="ignore"):
+        require_finite(mean, 4.0 * (square + mass * float(mean @ mean)))
 
 
 def _root(square: float) -> float:
