@@ -8,6 +8,7 @@ from scipy import optimize, sparse
 from sklearn.decomposition._nmf import _initialize_nmf
 from threadpoolctl import threadpool_limits
 
+from eigenlens.ops import lasso
 from eigenlens.ops.lasso import descend, masked_grams
 from eigenlens.solvers import hals
 from eigenlens.solvers.hals_memory import InMemory
@@ -77,13 +78,14 @@ def test_descent_equals_its_python_twin(own, sweeps):
     G[0, 2] = G[0, :, 2] = 0.0  # a part that nothing shows
     C, W = rng.standard_normal((6, 5)), np.maximum(rng.standard_normal((6, 5)), 0.0)
     results = []
-    for loop in (descend, descend.__wrapped__):
+    loop, matrices = (lasso._descend_rows, G) if own else (lasso._descend_panels, G[0])
+    for run in (loop, loop.__wrapped__):
         R, V, out = (
             C - np.einsum("ib,iab->ia", W, np.broadcast_to(G, (6, 5, 5))),
             W.copy(),
             np.empty((6, 2)),
         )
-        loop(G, R, V, sweeps, 0.01, out)
+        run(matrices, R, V, sweeps, 0.01, out)
         results.append((R, V, out))
     for ours, twin in zip(*results, strict=True):
         np.testing.assert_allclose(ours, twin, atol=1e-12)

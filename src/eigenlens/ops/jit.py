@@ -22,6 +22,10 @@ def compiled(loop: Callable[..., Any] | None = None, *, fast: bool = False) -> A
     twin that tests compare it with. A loop may call other compiled ones of its own file (numba's
     cache does not see changes in other files).
 
+    What costs a second of compiling, and a loop avoids: to assign one array to a part of another,
+    for which numba compiles a message about shapes that do not fit, and to hand on a number that is
+    a constant at first, for which it compiles what is called once more.
+
     With `fast`, sums may be added up in any order and products fused into them: without that leave
     the compiler cannot take four or eight terms at a time. NaN and inf keep their meaning.
     """

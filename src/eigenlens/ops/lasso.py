@@ -71,7 +71,6 @@ def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive, face=FACE):  # type: i
     """
     L, step, S = np.empty((face, face)), np.empty(face), np.empty(face, np.int64)
     before = np.empty((2, len(G)))
-    free = not alpha.any()
     for j in range(len(D)):
         d, r = D[j], R[j]
         for a in range(len(d)):
@@ -79,7 +78,7 @@ def lasso_rows(G, R, alpha, D, tol, max_sweeps, positive, face=FACE):  # type: i
                 d[a] = 0.0
             _move(r, G[a], d[a])
         for _ in range(max_sweeps):
-            if not _to_face_minimum(G, r, alpha, d, L, step, S, before, free):
+            if not _to_face_minimum(G, r, alpha, d, L, step, S, before):
                 for _ in range(max_sweeps):
                     if _sweep(G, r, alpha, d, False, positive) <= tol:
                         break
@@ -118,8 +117,14 @@ def _move(r, g, step):  # type: ignore[no-untyped-def]
             r[b] -= g[b] * step
 
 
-@compiled(fast=True)
-def descend(G, R, W, sweeps, slow, out):  # type: ignore[no-untyped-def]
+@compiled
+def _copy(source, target):  # type: ignore[no-untyped-def]
+    """Write one row over another."""
+    for a in range(len(target)):
+        target[a] = source[a]
+
+
+def descend(G: NDArray, R: NDArray, W: NDArray, sweeps: int, slow: float, out: NDArray) -> None:
     """Descend towards the minimum over ``w >= 0`` for each row of `W`, without a penalty.
 
     So many `sweeps` over the coordinates. Where the last still gained more than the share `slow` of
@@ -130,10 +135,17 @@ def descend(G, R, W, sweeps, slow, out):  # type: ignore[no-untyped-def]
     Writes to `out`, for each row, what single steps, each of one coordinate alone, would have
     gained at the start, summed (see :func:`eigenlens.solvers.parts.certify`), and the gain.
     """
-    n, k = W.shape
+    # which of the two is decided here, so that only the one that is needed is compiled
     if len(G) == 1:
         _descend_panels(G[0], R, W, sweeps, slow, out)
-        return
+    else:
+        _descend_rows(G, R, W, sweeps, slow, out)
+
+
+@compiled(fast=True)
+def _descend_rows(G, R, W, sweeps, slow, out):  # type: ignore[no-untyped-def]
+    """Do what `descend` does where each row has a matrix of its own."""
+    n, k = W.shape
     room = np.empty((k, k)), np.empty((3, k)), np.empty(k, np.int64), np.zeros(k)
     inverse = np.empty(k)
     for i in range(n):
@@ -186,9 +198,9 @@ def _descend_panels(G, R, W, sweeps, slow, out):  # type: ignore[no-untyped-def]
                 violation[i] += _gain(q, ra[i], _step(v, ra[i], wa[i]))
         for sweep in range(sweeps):
             _sweep_panel(Q, inverse, r, w, steps, now, gain, width)
-            total += gain
+            _move(total, gain, -1.0)  # that is, added
             if sweep == 0:
-                first[:] = gain
+                _copy(gain, first)
         for i in range(m):
             j = start + i
             out[j, 0], out[j, 1] = violation[i], 0.0
@@ -243,7 +255,7 @@ def _face_up(Q, inverse, r, w, room):  # type: ignore[no-untyped-def]
     """Go to the minimum for the same zeros, sweep once more, and return what that gained."""
     L, lines, S, nothing = room
     step, before = lines[0], lines[1:]
-    _to_face_minimum(Q, r, nothing, w, L, step, S, before, True)
+    _to_face_minimum(Q, r, nothing, w, L, step, S, before)
     _sweep_up(Q, inverse, r, w)
     gain = 0.0
     for a in range(len(w)):  # exact, as the objective is quadratic
@@ -306,7 +318,7 @@ def masked_grams(G, A, seen, trace, out):  # type: ignore[no-untyped-def]
 
 
 @compiled(fast=True)
-def _to_face_minimum(G, r, alpha, d, L, step, S, before, free):  # type: ignore[no-untyped-def]
+def _to_face_minimum(G, r, alpha, d, L, step, S, before):  # type: ignore[no-untyped-def]
     """Take `d` to its minimum among vectors with the same signs; return whether that was possible.
 
     There the objective is quadratic, and falls all the way: for the nonzeros S the step solves
@@ -315,8 +327,9 @@ def _to_face_minimum(G, r, alpha, d, L, step, S, before, free):  # type: ignore[
     sweep to let coordinates in.) Where rounding makes the objective rise, `d` and `r` go back to
     what they were, which is noted in `before`.
     """
-    before[0], before[1] = d, r
-    n = len(S)
+    _copy(d, before[0])
+    _copy(r, before[1])
+    n, free = len(S), not alpha.any()
     while n > 0:
         n = 0
         for a in range(len(d)):
@@ -326,7 +339,7 @@ def _to_face_minimum(G, r, alpha, d, L, step, S, before, free):  # type: ignore[
                 S[n] = a
                 step[n] = r[a] - alpha[a] * np.sign(d[a])
                 n += 1
-        pivot = _solve(G, S, L, step, n, free)
+        pivot = _solve(G, S[:n], L, step, free)
         if pivot < 0.0:
             return False
         first, reach = -1, 1.0  # the coordinate that reaches zero first, and after how much of it
@@ -341,7 +354,8 @@ def _to_face_minimum(G, r, alpha, d, L, step, S, before, free):  # type: ignore[
             d[S[i]] += move
             _move(r, G[S[i]], move)
         if pivot < UNSURE and not _falls(G, r, alpha, d, before):
-            d[:], r[:] = before[0], before[1]
+            _copy(before[0], d)
+            _copy(before[1], r)
             return False
         if first < 0:
             return True
@@ -367,14 +381,14 @@ def _falls(G, r, alpha, d, before):  # type: ignore[no-untyped-def]
 
 
 @compiled(fast=True)
-def _solve(G, S, L, x, n, free):  # type: ignore[no-untyped-def]
-    """Solve ``G_SS x = x`` in place for the first n of S; return the least pivot, -1 if too small.
+def _solve(G, S, L, x, free):  # type: ignore[no-untyped-def]
+    """Solve ``G_SS x = x`` in place; return the least pivot, or -1 if it is too small.
 
     Pivots are relative to the diagonal of G. Where moves are `free` of a penalty, no pivot is too
     small: a coordinate that depends on those before it stays where it is, as they can do what it
     could.
     """
-    least = 1.0
+    n, least = len(S), 1.0
     for i in range(n):
         for j in range(i + 1):
             rest = G[S[i], S[j]]

@@ -83,13 +83,14 @@ def _row(x, H, S, l2, w, q, y, v, u, A, step, face, floor, sweeps, rest, newton)
             _add(y, H[a], w[a])
     _move(y, floor - floor, y, v, floor)
     promised = least = 0.0
-    if sweeps == 0:
-        promised = _sweep(x, H, S, l2, w, y, v, floor, False)
+    move = sweeps > 0  # a constant would have the loop compiled twice
+    if not move:
+        promised = _sweep(x, H, S, l2, w, y, v, floor, move)
     for j in range(len(x)):
         least += x[j]
     least *= rest
     for t in range(sweeps):
-        promised = _sweep(x, H, S, l2, w, y, v, floor, True)
+        promised = _sweep(x, H, S, l2, w, y, v, floor, move)
         if promised <= least:
             break
         if newton and t > 0:  # the first sweeps find the face
@@ -190,6 +191,7 @@ def _newton(x, H, S, l2, w, y, v, u, A, step, face, floor):  # type: ignore[no-u
         if w[a] > 0.0:
             face[n] = a
             n += 1
+    face, step = face[:n], step[:n]
     largest = 0.0
     for i in range(n):
         h = H[face[i]]
@@ -200,30 +202,30 @@ def _newton(x, H, S, l2, w, y, v, u, A, step, face, floor):  # type: ignore[no-u
             A[i, b] = _dot(H[face[b]], u)
         A[i, i] += l2
         largest = max(largest, A[i, i])
-    _solve(A, step, n, RIDGE * largest)
+    _solve(A, step, RIDGE * largest)
     whole = A[0]  # no longer needed
     t = 1.0
     for i in range(n):
         whole[i] = max(step[i], -w[face[i]])
         if whole[i] > step[i]:
             t = min(t, whole[i] / step[i])
-    if t < 1.0 and _go(x, H, S, l2, w, y, v, u, whole, face, n, 1.0, floor):
+    if t < 1.0 and _go(x, H, S, l2, w, y, v, u, whole, face, 1.0, floor):
         return
     for _ in range(HALVINGS):
-        if _go(x, H, S, l2, w, y, v, u, step, face, n, t, floor):
+        if _go(x, H, S, l2, w, y, v, u, step, face, t, floor):
             return
         t *= 0.5
 
 
 @compiled(fast=True)
-def _go(x, H, S, l2, w, y, v, u, step, face, n, t, floor):  # type: ignore[no-untyped-def]
+def _go(x, H, S, l2, w, y, v, u, step, face, t, floor):  # type: ignore[no-untyped-def]
     """Go t steps on the face if that does not raise the objective; return whether it did not.
 
     With u the change of y, that of the objective is ``S'd + l2 (w + d/2)'d - sum x log(1 + u/y)``.
     """
     change = 0.0
     u[:] = 0.0
-    for i in range(n):
+    for i in range(len(face)):
         a, d = face[i], t * step[i]
         change += (S[a] + l2 * (w[a] + 0.5 * d)) * d
         _add(u, H[a], d)
@@ -235,15 +237,16 @@ def _go(x, H, S, l2, w, y, v, u, step, face, n, t, floor):  # type: ignore[no-un
             change -= x[j] * np.log1p(ratio)
     if not change <= 0.0:
         return False
-    for i in range(n):
+    for i in range(len(face)):
         w[face[i]] = max(w[face[i]] + t * step[i], 0.0)
     _move(u, x.dtype.type(1), y, v, floor)
     return True
 
 
 @compiled(fast=True)
-def _solve(A, z, n, ridge):  # type: ignore[no-untyped-def]
-    """Solve ``(A + ridge) d = z`` for the first n, by Cholesky; z becomes d, A its factor."""
+def _solve(A, z, ridge):  # type: ignore[no-untyped-def]
+    """Solve ``(A + ridge) d = z`` by Cholesky; z becomes d, the first lines of A its factor."""
+    n = len(z)
     for i in range(n):
         A[i, i] += ridge
         for b in range(i + 1):

@@ -77,6 +77,13 @@ def push(at, Y, mass, nu, force):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _copy(source, target):  # type: ignore[no-untyped-def]
+    """Write one place over another."""
+    for d in range(len(target)):
+        target[d] = source[d]
+
+
+@compiled
 def repel(Y, nu, first, last, forces, sums):  # type: ignore[no-untyped-def]
     """Fill rows `first` to `last` of `forces` with pushes, and of `sums` with sums of w.
 
@@ -85,7 +92,7 @@ def repel(Y, nu, first, last, forces, sums):  # type: ignore[no-untyped-def]
     at = np.empty(len(Y), Y.dtype)
     mass = np.ones(Y.shape[1], Y.dtype)
     for i in range(first, last):
-        at[:] = Y[:, i]
+        _copy(Y[:, i], at)
         sums[i] = push(at, Y, mass, nu, forces[i]) - 1  # that of i with itself
 
 
@@ -198,7 +205,7 @@ def repel_by_tree(  # type: ignore[no-untyped-def]
             else:
                 v += 1
         for i in range(a, b):
-            at[:] = Y[:, i]
+            _copy(Y[:, i], at)
             j = order[i]
             sums[j] = push(at, seen[:, :many], mass[:many], nu, forces[j]) - 1
 
@@ -251,14 +258,19 @@ def calibrate(squares, entropy, out):  # type: ignore[no-untyped-def]
     falls with b, at the rate ``b var(s)``: Newton's steps, kept inside of what is known of b. Where
     no b has that entropy, for there are not enough points or too many as near, the nearest.
     """
+    n = squares.shape[1]
+    s = np.empty(n, squares.dtype)
     for i in range(len(squares)):
-        s = squares[i] - squares[i].min()
-        p = out[i]
-        mean = s.mean()
+        p, least, mean = out[i], np.inf, 0.0
+        for j in range(n):
+            least = min(least, squares[i, j])
+        for j in range(n):
+            s[j] = squares[i, j] - least
+            mean += s[j] / n
         low, high, b = 0.0, np.inf, 1.0 / mean if mean > 0 else 1.0
         for _ in range(WIDTHS):
             total = first = second = 0.0
-            for j in range(len(s)):
+            for j in range(n):
                 p[j] = np.exp(-b * s[j])
                 total += p[j]
                 first += p[j] * s[j]
@@ -278,7 +290,8 @@ def calibrate(squares, entropy, out):  # type: ignore[no-untyped-def]
             if trial == b or trial == np.inf:
                 break
             b = trial
-        p /= p.sum()
+        for j in range(n):
+            p[j] /= total
 
 
 @compiled
@@ -357,8 +370,8 @@ def settle(Y, nu, nearest, p, most, tol, places):  # type: ignore[no-untyped-def
                 break
             reached, bent = _misplaced(trial, Y, mass, nu, nearest[i], p[i], ahead)
             if reached < value:
-                at[:] = trial
-                force[:] = ahead
+                _copy(trial, at)
+                _copy(ahead, force)
                 value, weight = reached, bent
                 length *= 1.5
             else:

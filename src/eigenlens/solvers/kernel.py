@@ -26,7 +26,7 @@ from ..data.blocks import Blocks
 from ..ops import threads
 from ..ops.half import Centred
 from ..ops.kernels import Kernel, Rbf
-from ..ops.lanczos import Operator, Pairs, lanczos
+from ..ops.lanczos import Operator, Pairs, lanczos, top_pairs
 from ..ops.pivoted import pivoted_cholesky
 from ..ops.pivoted_blocks import BlockFactor
 from ..ops.signs import signs_of
@@ -41,7 +41,7 @@ NEGATIVE = 1e-5  # of the largest eigenvalue: beyond, it is not rounding
 START = 16  # pairs to begin with where a rule decides how many
 PROBE = 12  # steps of the search for negative eigenvalues
 ROUNDINGS = 8.0  # of the kernel, which no tolerance goes below
-SMALL = 800  # points up to which LAPACK is the quickest
+SMALL = 450  # points up to which LAPACK is the quickest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,7 +210,9 @@ def solve(
     monitor : Monitor
     """
     least: float | None = None
-    if solver == "dense":
+    if solver == "dense" and definite and isinstance(rank, int) and 10 * rank <= K.dim:
+        pairs, least = _top(K, rank), 0.0
+    elif solver == "dense":
         pairs = _whole(K)
         least = float(pairs.values[-1])
     else:
@@ -311,6 +313,13 @@ def _whole(K: Centred) -> Pairs:
             K.formed(), driver="evd", overwrite_a=True, check_finite=False
         )
     return Pairs(values[::-1], U[:, ::-1], np.empty(0), complete=True)
+
+
+def _top(K: Centred, k: int) -> Pairs:
+    """Return `k` pairs by LAPACK, in a third of the time that all would take."""
+    with threads.blas_for(float(K.dim) ** 3):
+        values, U = top_pairs(K.formed(), k, check_finite=False)
+    return Pairs(values, U, np.array([values.sum()]))
 
 
 class _Negative:

@@ -353,7 +353,8 @@ def _invert_rows(M, k, noise):  # type: ignore[no-untyped-def]
             for c in range(a):
                 for b in range(c + 1):
                     row[b] -= L[first + c] * inverse[c, b]
-            inverse[a, :a] = row[:a] * L[first + a]
+            for b in range(a):
+                inverse[a, b] = row[b] * L[first + a]
             inverse[a, a] = L[first + a]
         L[:] = 0.0
         for c in range(k):
