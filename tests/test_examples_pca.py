@@ -110,6 +110,7 @@ def test_the_closest_plane(geometry):
     # Eckart and Young
     np.testing.assert_allclose(geometry["measured"], geometry["expected"], atol=1e-10)
     assert geometry["expected"][0] > geometry["expected"][1] > geometry["expected"][2] > 1
+    assert max(geometry["apart"].values()) < 1e-12
     assert (len(geometry["tried"]), np.sum(geometry["tilts"][5000:] < 6)) == (10_000, 5000)
     assert geometry["tried"].min() > geometry["measured"][2]
     assert geometry["tried"].min() < 1.01 * geometry["measured"][2]  # and some came near

@@ -10,16 +10,16 @@ eigenvectors. Then
 
 .. math:: z_0 = A \\, (I - M) \\Bigl( k_0 - \\tfrac{1}{n} K 1 \\Bigr), \\qquad A = D^{-1} U^\\top.
 
-Two means are taken off: :math:`\\frac{1}{n} K 1` is the kernel of the mean of the fit with each of
-its points, and :math:`I - M` takes the mean off the points themselves. Both are means of the points
-of the fit: the new ones, of which there may be only one, do not come in (Schoelkopf, Smola, Mueller
-1998).
+Two means are taken off: :math:`\\frac{1}{n} K 1` is the product of the mean of the fit, in the
+feature space, with each of its points, and :math:`I - M` takes the mean off the points themselves.
+Both are means of the points of the fit: the new ones, of which there may be only one, do not come
+in (Schoelkopf, Smola, Mueller 1998).
 """
 
 # %%
 # The formula by hand
 # -------------------
-# Three rings are the fit. The formula is six lines, with an eigenvalue problem in the middle.
+# Three rings are the fit. The formula is a few lines, with an eigenvalue problem in the middle.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -22,9 +22,9 @@ it where the denominator, which is :math:`\\rho` itself, vanishes.
 # %%
 # Eight starts, one end
 # ---------------------
-# A hundred points of one cluster, one component, and the projection of the first point, the star.
-# ``preimage_path`` gives the steps of the plain iteration. Contours are the squared distance in the
-# feature space, which is :math:`-2 \rho` up to a constant.
+# A hundred points of one cluster, one component, the projection of the first point, the star, and
+# eight starts drawn at random. ``preimage_path`` gives the steps of the plain iteration. Contours
+# are the squared distance in the feature space, which is :math:`-2 \rho` up to a constant.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -69,19 +69,20 @@ axis.set(xlabel="step", ylabel="distance from the end", xticks=range(0, 20, 2))
 # %%
 # A start far from all points
 # ---------------------------
-# Far away the kernel is nearly zero, and so is the denominator. The ratio of the two sums still has
-# a limit, the nearest points, and the iteration comes back from as far as numbers of double
-# precision reach: :math:`\rho` is :math:`10^{-154}` at a distance of 2, forty times the noise. At 3
-# it is zero, 0/0 is no step, and the path ends where it began.
+# Far away the kernel is nearly zero, and so is the denominator. The ratio of the two sums still
+# tends to the nearest point of the fit, and the iteration comes back from as far as numbers of
+# double precision reach: :math:`\rho` is :math:`10^{-154}` at a distance of 2, forty times the
+# noise. At 3 it is zero, 0/0 is no step, and the path ends where it began.
 
 away = np.array([0.5, 1.0, 2.0, 3.0, 5.0])
 starts = centre + away[:, None] * [1, 0]
 lengths = [len(model.preimage_path(X[0], start, n_steps=300)) - 1 for start in starts]
 
 # %%
-# ``denoise`` looks out for that. It starts at the point itself, and where there is no step it
-# begins again at the best of the points that weigh most, and says so. To move at random until the
-# denominator is not zero would be another way, but then the answer depends on luck.
+# ``denoise`` looks out for that. It projects the far point itself, not the star, and starts there;
+# where there is no step it begins again at the best of the points that weigh most, and says so. To
+# move at random until the denominator is not zero would be another way, but then the answer depends
+# on luck.
 
 cleaned, status = model.denoise(starts, return_status=True)
 for distance, steps, how in zip(away, lengths, status, strict=True):

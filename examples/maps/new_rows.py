@@ -80,8 +80,9 @@ for panel, name in zip(panels.flat, models, strict=True):
 # named wrongly, for want of room in the plane; by t-SNE about as few as from all 64 pixels.
 #
 # Where a row goes does not depend on which others come with it, and the map stays as it is. A row
-# of the fit gets the place that it has: by MDS as nearly as the fit has come to its minimum, by the
-# others to rounding.
+# of the fit gets the place that it has: by PCA and Isomap to rounding, by MDS as nearly as the fit
+# has come to its minimum. t-SNE, whose fit minimises something else, knows such a row again, and
+# gives its place.
 
 moved, drift = {}, {}
 for name, model in models.items():

@@ -67,8 +67,8 @@ figure.colorbar(drawn, ax=panels, label="length along the roll", fraction=0.03)
 # %%
 # PCA and MDS press the turns of the roll onto each other. LLE (Roweis, Saul 2000) has the length
 # and little of the height. Its modified form (Zhang, Wang 2006) has both, but not in one scale.
-# Isomap has both, and the distances: it is the only one of the five that minimises an error of
-# distances along the sheet.
+# Isomap has both, and the distances: it is the only one of the five that is made from ways along
+# the sheet.
 #
 # One edge too many
 # -----------------

@@ -82,9 +82,9 @@ ax.minorticks_off()
 ax.legend(title="spectrum", loc="center right")
 
 # %%
-# What is dropped on the way is missing from the noise as well: the mean of the variances beyond the
-# ten, ``noise_variance_``, is too small by a factor of about the number of batches. Two models of
-# ours that have seen half of the rows each are merged without loss.
+# What is dropped on the way is missing from the noise as well: on the flat spectrum the mean of the
+# variances beyond the ten, ``noise_variance_``, is too small by a factor of about the number of
+# batches. Two models of ours that have seen half of the rows each are merged without loss.
 
 by_halves = IncrementalPCA(K).partial_fit(X[::2]).merge(IncrementalPCA(K).partial_fit(X[1::2]))
 noise = {"merged": by_halves.noise_variance_ / variances[K:].mean()}
@@ -145,8 +145,8 @@ panels[1, 2].legend(loc="lower left")
 # %%
 # What the certificate says
 # -------------------------
-# Of other tables nobody knows the true components. The certificate is made from the answer alone.
-# The residuals :math:`S v - \lambda v` bound how far variances are from eigenvalues of the table.
+# Of other tables nobody knows the true components. The certificate is made without them. The
+# residuals :math:`S v - \lambda v` bound how far variances are from eigenvalues of :math:`S`.
 # Whether a larger one was missed, they do not say: until they are small, all the variance that is
 # left is added to the bound, as if one direction had it. So the bound is far too large on the slow
 # and the flat spectrum, up to the step at which the residuals are small enough. From there on the

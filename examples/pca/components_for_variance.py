@@ -72,7 +72,7 @@ for line, (name, images) in zip(panels, rows.items(), strict=True):
 # becomes flatter, and the share asked for takes more components, those of the noise: nearly all of
 # them in the end.
 #
-# A rule compares with tables that are noise, or predicts entries that it did not see.
+# Other rules compare with tables that are noise, or predict entries that they did not see.
 # ``"consensus"`` is the median of three such rules. Its number falls as the noise grows, since weak
 # components drown. What is best is known here, as the images without noise are known: the number
 # with which the restored images are nearest to them. With a deviation of 0.2 and more, consensus is

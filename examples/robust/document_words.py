@@ -4,7 +4,8 @@ Words of all documents, words of one
 
 Documents of one kind share much of their words: a few patterns, and so a table of low rank. What a
 document is about are the words that it has beyond these patterns, and few others have as often: a
-sparse table. With the logarithms of counts as :math:`M`, a row for each document, robust PCA
+sparse table. With the logarithms of one plus the counts as :math:`M`, a row for each document,
+robust PCA
 
 .. math:: \\min_{m, L, S} \\; \\|L\\|_* + \\lambda \\|S\\|_1
    \\quad \\text{with} \\quad 1 m^\\top + L + S = M

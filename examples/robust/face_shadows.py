@@ -10,8 +10,9 @@ table of rank 3,
 
 Where the surface turns away from the lamp, or another part of it is in the way, it is black, and
 where it shines it is brighter. These are errors, large, and in a minority of pixels. Robust PCA
-takes them off, and the three components that are left know the shape of the face (Wu, Ganesh, Shi,
-Matsushita, Wang, Ma 2010). A face is made here, so that the truth is known.
+takes them off, and the three components that are left span colour times normal: the shape of the
+face, up to a linear map that known lamps would settle (Wu, Ganesh, Shi, Matsushita, Wang, Ma 2010).
+A face is made here, so that the truth is known.
 """
 
 # %%
@@ -69,8 +70,8 @@ print(f"{LAMPS} pictures of {SIDE} x {SIDE} pixels, {wrong.mean():.0%} in shadow
 # ----------------------
 # Shadows and highlights come in patches, not in random places, and there are many. That is too much
 # for the convex problem, which looks for the rank too: it is solved, and the answer is another one,
-# of a higher rank and off by about 2 %. With the rank given, the errors are found, and both
-# pictures and shape are exact to six digits.
+# of a higher rank and off by about 2 %. With the rank given, the errors are found, the pictures are
+# exact to six digits, and the space of shapes is to a thousandth of a degree.
 
 
 def report(name, low_rank, components):

@@ -4,23 +4,30 @@ How many errors are too many
 
 Principal component pursuit takes a table apart into low rank and sparse, without being told the
 rank, the number of errors or their places. Up to some rank and some share of errors it finds both
-parts exactly, and beyond that it fails. The border is sharp: a phase transition, drawn here as in
-figure 1 of Candes, Li, Ma and Wright (2011), whose tables have 400 rows where these have 40.
+parts exactly, and beyond that it fails: a phase transition, which is the sharper the larger the
+table. It is drawn here as in figure 1 of Candes, Li, Ma and Wright (2011), but coarsely: one table
+of 40 rows for each of twenty places, where theirs have 400.
 
 The problem that is solved for each table :math:`M` is
 
 .. math:: \\min_{L, S} \\; \\|L\\|_* + \\lambda \\|S\\|_1 \\quad \\text{with} \\quad L + S = M,
 
-and it is solved on both sides of the border. What changes there is whether its solution is the pair
-that the table was made of.
+which is convex, and has a solution on both sides of the border. What changes there is whether its
+solution is the pair that the table was made of.
 """
 
 # %%
 # What makes a table recoverable
 # ------------------------------
-# The singular vectors of the low-rank part must be spread out: mu is at least 1, and near it if
-# every row and column has its share in every direction. A row with a direction of its own is as
-# good as an error, and nothing in the rest of the table can say which of the two it is.
+# The singular vectors of the low-rank part must be spread out. With :math:`U` those of the
+# :math:`n` rows, and :math:`r` the rank,
+#
+# .. math:: \mu = \frac{n}{r} \max_i \|U^\top e_i\|^2
+#
+# is 1 if every row has the same share in the directions, and :math:`n / r` if a row has one of its
+# own. The same is asked of the columns, and the rank that can be recovered is at least in
+# proportion to :math:`n / (\mu \log^2 n)`. A row with a direction of its own is as good as an
+# error, and nothing in the rest of the table can say which of the two it is.
 
 import matplotlib.pyplot as plt
 import numpy as np

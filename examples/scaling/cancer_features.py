@@ -16,8 +16,8 @@ An eigenvalue of 1 is what a single column would bring that is related to no oth
 # %%
 # One by one
 # ----------
-# In the pictures of radius, perimeter, area and concave points the classes are apart; in those of
-# texture error or mean fractal dimension one lies on top of the other.
+# In the pictures of radius, perimeter, area and concave points the classes are mostly apart; in
+# those of texture error or mean fractal dimension one lies on top of the other.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -60,10 +60,10 @@ panel.set(xlabel="area under the ROC curve", title="How well one column tells th
 # %%
 # Together
 # --------
-# Columns that go together stand side by side here. Sizes are one block, as one number is the size
-# of a disc: radius and perimeter are correlated by 0.998. Compactness and concavity are another
-# block. So the best columns of the ranking say mostly the same, and five of them do not know five
-# things.
+# Columns that go together stand side by side here. Sizes are one block: of a disc, radius,
+# perimeter and area tell the same. Radius and perimeter are correlated by 0.998. Compactness and
+# concavity are another block. So the best columns of the ranking say mostly the same, and five of
+# them do not know five things.
 
 R = correlation(table.X)
 display = CorrelationDisplay.from_data(table.X, names=table.names, order="clustered")

@@ -35,7 +35,7 @@ scalers = {
     "normaliser": Normalizer(),
 }
 reducers = {"columns": None, "95 %": PCA(0.95), "two": PCA(2)}
-# Newton's steps do not depend on the units of columns, see below
+# Newton's method gets along with columns of any units, where gradients alone take long
 classifiers = {"logistic": LogisticRegression(solver="newton-cholesky"), "SVM": SVC(C=100)}
 
 
@@ -47,8 +47,8 @@ def fitted(scaler, reducer, classifier, X, y):
 # %%
 # Accuracy on rows that no fit saw
 # --------------------------------
-# With columns scaled the support vector machine is wrong about one to three tumours fewer, which is
-# no more than chance may bring among 143. Without a scale, one component has 95 % of the variance:
+# With columns scaled both classifiers are wrong about a few tumours fewer, which is no more than
+# chance may bring among 143. Without a scale, one component has 95 % of the variance:
 # it is the area, and little else. Of standardised columns ten are needed, and they do as well as
 # all thirty. Two are wrong about three tumours more (logistic) or five (SVM), and no better than
 # two components of raw columns. The normaliser scales rows, which takes the size of a tumour away,

@@ -51,8 +51,8 @@ print(f"with 1/n: {covariance(X, ddof=0)[0, 1]:.6f}")
 
 # %%
 # The ellipse of the covariance has its axes along the eigenvectors, and the eigenvalues are the
-# variances along them. The long axis is steeper than the line of least squares: it is nearest to
-# the points at right angles to itself, and that line along y.
+# variances along them. The long axis is steeper than the line of least squares: it has the least
+# squared distances at right angles to itself, the other line has the least along y.
 
 figure, panel = plt.subplots(figsize=(4.6, 5.8), layout="constrained")
 display = EllipseDisplay.from_data(X, names=["x", "y"], ax=panel)

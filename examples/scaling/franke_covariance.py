@@ -8,8 +8,8 @@ A polynomial in two variables is fitted through a design matrix: a column of one
 .. math:: R_{jk} = \\frac{C_{jk}}{\\sqrt{C_{jj} \\, C_{kk}}}
 
 shows two things that go wrong with it. The column of ones has no variance, so that its row of
-:math:`R` is 0/0. And the other columns rise together: the matrix is so near to singular that the
-coefficients of a fit through it are lost in double precision at a degree that looks harmless.
+:math:`R` is 0/0. And the other columns rise together: the matrix is so near to singular that
+coefficients computed from it are lost in double precision at a degree that looks harmless.
 """
 
 # %%
@@ -87,12 +87,13 @@ display.ax_.set_title("Correlation of monomials, xxy for $x^2 y$")
 # %%
 # How near to singular
 # --------------------
-# The ratio of the largest eigenvalue to the smallest is the condition: an error of the correlations
-# may come back that many times larger in the coefficients. It is ten million at degree 5 and
-# grows some 40 times with each degree: two degrees beyond the right end of the picture, double
-# precision has nothing left. This is a fault of the columns and not of polynomials. Products of
-# Legendre polynomials span the same functions, and are uncorrelated but for the chance in where
-# points lie: at degree 5 their condition is 2.
+# The ratio of the largest eigenvalue to the smallest is the condition: where coefficients are
+# computed from correlations, an error of these may come back that many times larger. It is ten
+# million at degree 5 and grows some 40 times with each degree: two degrees beyond the right end of
+# the picture, double precision has nothing left. (A fit by QR or the SVD of the columns themselves
+# has the root of it, and loses half as many digits.) This is a fault of the columns and not of
+# polynomials. Products of Legendre polynomials span the same functions, and are uncorrelated but
+# for the chance in where points lie: at degree 5 their condition is 2.
 
 
 def condition(powers, degree):

@@ -17,7 +17,7 @@ patches that it is in (Elad and Aharon 2006). The dictionary is learned from the
 # %%
 # An image and its noise
 # ----------------------
-# A quarter of the coins of scikit-image at half their size, and white noise of a tenth of the full
+# A corner of the coins of scikit-image at half their size, and white noise of a tenth of the full
 # brightness. PSNR is minus ten times the logarithm of the mean squared error: 3 dB more is half the
 # error.
 
