@@ -26,8 +26,8 @@ HOW_TO_READ = """# Results
 Made by `python -m benchmarks NAME --write` from `results.json`; do not edit. Every contestant runs
 in fresh processes, taking turns with the others, at one BLAS thread and at one a core.
 
-- *seconds*: median over the *processes*, five if 15 seconds are enough for them (three in `size`,
-  two in `iterations`), of the median of three fits, at the better number of *threads*; *otherwise*:
+- *seconds*: median over the *processes*, five if 15 seconds are enough for them (two in `size` and
+  `iterations`), of the median of three fits, at the better number of *threads*; *otherwise*:
   at the other number, from one process where that is clearly slower; *fastest*: the fastest fit of
   all. A contestant that takes more than six seconds is fitted once in each process.
 - *first*: the first fit in a process that has only done a tiny one before.

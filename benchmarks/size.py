@@ -9,7 +9,7 @@ from dataclasses import replace
 from benchmarks import kernel, manifold_isomap, manifold_mds, nonnegative, pca, robust
 from benchmarks.harness import Case
 
-REPEATS = 3
+REPEATS = 2
 METHOD = ""
 
 
