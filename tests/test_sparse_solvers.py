@@ -247,7 +247,9 @@ def test_l0_swaps_lead_up_from_a_bad_start():
     hits = 0
     for seed in range(20):
         A = np.random.default_rng(seed).standard_normal((15, 10))
-        top = sparse_l0._Climb(100, lambda value: False).to_the_top(A, np.arange(4))
+        top = sparse_l0._Climb(100, lambda value: False).to_the_top(
+            sparse_l0._Columns(A), np.arange(4)
+        )
         hits += np.isclose(top.value, enumerated(A, 4))
     assert hits >= 12
 
@@ -257,7 +259,7 @@ def test_l0_tries_the_swap_that_is_sure_of_most(monkeypatch):
     monkeypatch.setattr(sparse_l0, "TRIED", 1)
     for seed in range(5):
         A = np.random.default_rng(seed).standard_normal((9, 7)) * np.linspace(2, 0.5, 7)
-        best = sparse_l0._Best.on(A, np.array([1, 4, 6]))
+        best = sparse_l0._Best.on(sparse_l0._Columns(A), np.array([1, 4, 6]))
         sure = {}
         for out, into in product(range(3), [0, 2, 3, 5]):
             pair = np.zeros((7, 2))
@@ -267,7 +269,7 @@ def test_l0_tries_the_swap_that_is_sure_of_most(monkeypatch):
             swapped = best.support.copy()
             swapped[out] = into
             sure[tuple(swapped)] = np.linalg.norm(A @ pair, 2)
-        (found,) = sparse_l0._promising(A, best)
+        (found,) = sparse_l0._promising(sparse_l0._Columns(A), best)
         assert tuple(found) == max(sure, key=sure.get)
 
 

@@ -14,17 +14,21 @@ Later directions are found in the Schur complement (Mackey 2009): every column o
 regression on the scores so far. Then ``|A v|^2`` is what v adds to the variance explained, so each
 direction is the best one in the sense of the adjusted variance. Projecting A off v instead is only
 right for orthogonal directions, and subtracting ``v v'`` (Hotelling) for eigenvectors: of others it
-can leave negative variances. Allocates a few copies of A, and n d numbers.
+can leave negative variances. Allocates a few copies of A, n d numbers, and ``A'A`` where that is no
+larger than A twice.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..ops import threads
+from ..ops.lanczos import top_pairs
 from .directions import EXHAUSTED, Directions, compressed, in_its_unit, per_component
 from .solution import Certificate, Monitor, ignore
 
@@ -35,6 +39,8 @@ STARTS = 32  # of each kind: columns, principal axes, random directions
 POWER = 50  # truncated power iterations, at most
 BEST = 2  # supports that swaps go on from
 TRIED = 16  # swaps that are computed exactly, of those that promise most
+TINY = float(np.finfo(np.float64).tiny)
+FEW = 40  # rows of a matrix all of whose eigenpairs are found sooner than one
 WORK = 2e8  # products that go into branch and bound, for each direction
 
 
@@ -99,16 +105,19 @@ def solve(
     climb = _Climb(max_iter, monitor)
     components, gap = np.zeros((k, A.shape[1])), 0.0
     floor = EXHAUSTED * np.sum(A**2)
-    for component, n in zip(components, counts, strict=True):
-        if climb.stopped or np.sum(A**2) <= floor:
-            break
-        best = max((climb.to_the_top(A, s) for s in _starts(A, n, rng)), key=lambda b: b.value)
-        best, bound = _branch_and_bound(A, best, tol)
-        climb.finish(best.value)
-        gap = max(gap, bound / best.value - 1)
-        component[best.support] = best.vector
-        scores = A @ component
-        A = A - np.outer(scores, scores @ A) / (scores @ scores)
+    with threads.blas_for(float(A.size) * len(A)):
+        for component, n in zip(components, counts, strict=True):
+            table = _Columns(A)
+            if climb.stopped or table.squares.sum() <= floor:
+                break
+            starts = _starts(table, n, rng)
+            best = max((climb.to_the_top(table, s) for s in starts), key=lambda b: b.value)
+            best, bound = _branch_and_bound(table, best, tol)
+            climb.finish(best.value)
+            gap = max(gap, bound / best.value - 1)
+            component[best.support] = best.vector
+            scores = A @ component
+            A = A - np.outer(scores, scores @ A) / (scores @ scores)
     return Directions(
         components=components,
         objective_history=np.array(climb.history),
@@ -130,6 +139,77 @@ def _counts(n_nonzero: ArrayLike, k: int, d: int) -> list[int]:
 
 
 @dataclass(frozen=True)
+class _Columns:
+    """What the search asks of the columns of A: of their products, which are computed once.
+
+    Where there are many more columns than rows their products would not fit, and those of the rows
+    take their place.
+    """
+
+    A: NDArray
+
+    @cached_property
+    def products(self) -> NDArray | None:
+        m, d = self.A.shape
+        return self.A.T @ self.A if d <= 2 * m else None
+
+    @cached_property
+    def squares(self) -> NDArray:
+        return np.asarray(np.sum(self.A**2, axis=0))
+
+    def on(self, V: NDArray) -> NDArray:
+        """Return ``V A'A``."""
+        if self.products is None:
+            return np.asarray(V @ self.A.T @ self.A)
+        return np.asarray(V @ self.products)
+
+    @cached_property
+    def axes(self) -> tuple[NDArray, NDArray]:
+        """The largest variances of any directions, and the directions, one a row."""
+        G = self.products
+        M = self.A @ self.A.T if G is None else G
+        values, U = top_pairs(M, min(STARTS, len(M)), check_finite=False)
+        if G is not None:
+            return values, U.T
+        V = U.T @ self.A
+        return values, V / np.maximum(np.linalg.norm(V, axis=1, keepdims=True), TINY)
+
+    def leading(self, S: NDArray) -> tuple[float, NDArray]:
+        """Return the largest variance on the columns S, and the unit vector that has it."""
+        m, n = len(self.A), len(S)
+        if n == self.A.shape[1]:
+            values, V = self.axes
+            return float(values[0]), V[0]
+        if self.products is not None and n <= m:
+            return _top(self.products[np.ix_(S, S)])
+        columns = self.A[:, S]
+        if n <= m:
+            return _top(columns.T @ columns)
+        value, u = _top(columns @ columns.T)
+        v = columns.T @ u
+        return value, v / (np.linalg.norm(v) or 1.0)
+
+    def values(self, supports: NDArray) -> NDArray:
+        """Return the largest variance on each of the `supports`, one a row."""
+        if self.products is not None and supports.shape[1] <= len(self.A):
+            products = self.products[supports[:, :, None], supports[:, None, :]]
+        else:
+            columns = self.A.T[supports]
+            rows = np.swapaxes(columns, 1, 2)
+            products = columns @ rows if supports.shape[1] <= len(self.A) else rows @ columns
+        return np.asarray(np.linalg.eigvalsh(products)[:, -1])
+
+
+def _top(M: NDArray) -> tuple[float, NDArray]:
+    """Return the largest eigenvalue of `M` and its vector; of a small one all are found sooner."""
+    if len(M) <= FEW:
+        values, vectors = np.linalg.eigh(M)
+        return float(values[-1]), vectors[:, -1]
+    values, vectors = top_pairs(M, 1, check_finite=False)
+    return float(values[0]), vectors[:, 0]
+
+
+@dataclass(frozen=True)
 class _Best:
     """A support, and the unit vector on it that has the largest variance."""
 
@@ -138,47 +218,31 @@ class _Best:
     value: float
 
     @staticmethod
-    def on(A: NDArray, support: NDArray) -> _Best:
-        value, vector = _leading(A[:, support])
+    def on(table: _Columns, support: NDArray) -> _Best:
+        value, vector = table.leading(support)
         return _Best(support, vector, value)
-
-
-def _leading(A: NDArray) -> tuple[float, NDArray]:
-    """Return the square of the largest singular value of `A`, and its right vector."""
-    m, n = A.shape
-    values, vectors = np.linalg.eigh(A.T @ A if n <= m else A @ A.T)
-    v = vectors[:, -1] if n <= m else A.T @ vectors[:, -1]
-    return float(values[-1]), v / (np.linalg.norm(v) or 1.0)
-
-
-def _values(A: NDArray, supports: NDArray) -> NDArray:
-    """Return the largest variance on each of the `supports`, one a row."""
-    columns = A.T[supports]
-    rows = np.swapaxes(columns, 1, 2)
-    products = columns @ rows if supports.shape[1] <= len(A) else rows @ columns
-    return np.asarray(np.linalg.eigvalsh(products)[:, -1])
 
 
 # ------------------------------------------------------------------------------------ the search
 
 
-def _starts(A: NDArray, n: int, rng: np.random.Generator) -> list[NDArray]:
+def _starts(table: _Columns, n: int, rng: np.random.Generator) -> list[NDArray]:
     """Return the best supports that truncated power iteration finds from many starts."""
-    d = A.shape[1]
-    largest = np.argsort(-np.sum(A**2, axis=0), kind="stable")[:STARTS]
-    axes = np.linalg.svd(A, full_matrices=False)[2][:STARTS]
-    V = np.vstack([np.eye(1, d, j) for j in largest] + [axes, rng.standard_normal((STARTS, d))])
-    supports = _truncate(V @ A.T @ A, n)
+    d = table.A.shape[1]
+    largest = np.argsort(-table.squares, kind="stable")[:STARTS]
+    given = [np.eye(1, d, j) for j in largest]
+    V = np.vstack([*given, table.axes[1], rng.standard_normal((STARTS, d))])
+    supports = _truncate(table.on(V), n)
     for _ in range(POWER):
         U = np.zeros_like(V)
         np.put_along_axis(U, supports, np.take_along_axis(V, supports, axis=1), axis=1)
-        V = U @ A.T @ A
-        V /= np.maximum(np.linalg.norm(V, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        V = table.on(U)
+        V /= np.maximum(np.linalg.norm(V, axis=1, keepdims=True), TINY)
         before, supports = supports, _truncate(V, n)
         if np.array_equal(before, supports):
             break
     supports = np.unique(supports, axis=0)
-    order = np.argsort(-_values(A, supports), kind="stable")
+    order = np.argsort(-table.values(supports), kind="stable")
     return list(supports[order[:BEST]])
 
 
@@ -197,12 +261,12 @@ class _Climb:
         self._monitor = monitor
         self._before = 0.0  # variance of the directions that are finished
 
-    def to_the_top(self, A: NDArray, support: NDArray) -> _Best:
+    def to_the_top(self, table: _Columns, support: NDArray) -> _Best:
         """Swap variables as long as the variance grows."""
-        best = _Best.on(A, support)
+        best = _Best.on(table, support)
         self._report(best.value)
         for _ in range(self._max_iter):
-            better = None if self.stopped else _swapped(A, best)
+            better = None if self.stopped else _swapped(table, best)
             if better is None:
                 return best
             best = better
@@ -223,18 +287,18 @@ class _Climb:
             self.stopped = self._monitor(total) or self.stopped
 
 
-def _swapped(A: NDArray, best: _Best) -> _Best | None:
+def _swapped(table: _Columns, best: _Best) -> _Best | None:
     """Return the best of the promising swaps, if it gains more than rounding."""
-    supports = _promising(A, best)
+    supports = _promising(table, best)
     if not len(supports):
         return None
-    values = _values(A, supports)
+    values = table.values(supports)
     winner = int(np.argmax(values))
     gains = values[winner] > best.value * (1 + 64 * np.finfo(np.float64).eps)
-    return _Best.on(A, supports[winner]) if gains else None
+    return _Best.on(table, supports[winner]) if gains else None
 
 
-def _promising(A: NDArray, best: _Best) -> NDArray:
+def _promising(table: _Columns, best: _Best) -> NDArray:
     """Return the supports, after one swap, that are sure of the largest variance.
 
     With variable i out and j in, the variance is at least the largest on the span of e_j and of
@@ -242,9 +306,9 @@ def _promising(A: NDArray, best: _Best) -> NDArray:
     once.
     """
     S, v, value = best.support, best.vector, best.value
+    A, G, squares = table.A, table.products, table.squares
     outside = np.setdiff1d(np.arange(A.shape[1]), S)
-    products = A[:, S].T @ A
-    squares = np.sum(A**2, axis=0)
+    products = A[:, S].T @ A if G is None else G[S]
     left = 1 - v**2
     scale = np.divide(1.0, left, out=np.zeros_like(left), where=left > 0)
     kept = (value * (1 - 2 * v**2) + v**2 * squares[S]) * scale
@@ -262,7 +326,7 @@ def _promising(A: NDArray, best: _Best) -> NDArray:
 # ------------------------------------------------------------------------------------- the proof
 
 
-def _branch_and_bound(A: NDArray, best: _Best, tol: float) -> tuple[_Best, float]:
+def _branch_and_bound(table: _Columns, best: _Best, tol: float) -> tuple[_Best, float]:
     """Return the best support known, and what no support exceeds.
 
     A node is a set of variables that may be used, some of which must be. Two bounds hold for it:
@@ -270,22 +334,21 @@ def _branch_and_bound(A: NDArray, best: _Best, tol: float) -> tuple[_Best, float
     The most promising node is split first, on the variable with the largest loading.
     """
     n = len(best.support)
-    squares = np.sum(A**2, axis=0)
-    m, d = A.shape
+    m, d = table.A.shape
     budget = max(1, int(WORK // (min(m, d) ** 2 * max(m, d))))
-    nodes = [_node(A, squares, n, frozenset(), np.arange(d))]
+    nodes = [_node(table, n, frozenset(), np.arange(d))]
     while nodes and -nodes[0][0] > best.value * (1 + tol) and budget > 0:
         _, _, must, may, loadings = heapq.heappop(nodes)
         free = np.flatnonzero([i not in must for i in may])
         split = free[np.argmax(np.abs(loadings[free]))]
         for child in (
-            _node(A, squares, n, must | {int(may[split])}, may),
-            _node(A, squares, n, must, np.delete(may, split)),
+            _node(table, n, must | {int(may[split])}, may),
+            _node(table, n, must, np.delete(may, split)),
         ):
             bound, _, must_be, may_be, _ = child
             if len(must_be) == n or len(may_be) == n:
                 support = np.array(sorted(must_be)) if len(must_be) == n else may_be
-                best = max(best, _Best.on(A, support), key=lambda b: b.value)
+                best = max(best, _Best.on(table, support), key=lambda b: b.value)
             elif -bound > best.value:
                 heapq.heappush(nodes, child)
         budget -= 1
@@ -295,9 +358,10 @@ def _branch_and_bound(A: NDArray, best: _Best, tol: float) -> tuple[_Best, float
 _Node = tuple[float, tuple[int, ...], frozenset[int], NDArray, NDArray]
 
 
-def _node(A: NDArray, squares: NDArray, n: int, must: frozenset[int], may: NDArray) -> _Node:
+def _node(table: _Columns, n: int, must: frozenset[int], may: NDArray) -> _Node:
     """Return a node: minus its bound, what settles ties, the two sets, and loadings."""
-    value, loadings = _leading(A[:, may])
+    value, loadings = table.leading(may)
+    squares = table.squares
     required = list(must)
     others = np.sort(squares[np.setdiff1d(may, required)])[::-1]
     trace = squares[required].sum() + others[: n - len(required)].sum()
