@@ -1,4 +1,4 @@
-"""Steps of Lloyd's over rows in memory, and in passes over rows in blocks.
+"""Steps of Lloyd's, in passes over rows in blocks; cells of rows in memory.
 
 With c the centres and C_j the rows of which c_j is the nearest centre, one step is
 
@@ -22,9 +22,21 @@ from scipy import sparse
 from ..data.blocks import Blocks
 from ..ops import threads
 from ..ops.centred import product
+from ..ops.jit import compiled
 from .solution import Monitor, ignore
 
-__all__ = ["Cells", "Descent", "csr", "descend", "means_of", "nearest", "squares"]
+__all__ = [
+    "BYTES",
+    "Cells",
+    "Descent",
+    "averages",
+    "csr",
+    "descend",
+    "means_of",
+    "nearest",
+    "refilled",
+    "squares",
+]
 
 BYTES = 1 << 22  # of a block of rows
 NOTHING = 64.0  # roundings of how far the rows are apart, within which they are the same
@@ -76,7 +88,7 @@ def means_of(
 ) -> tuple[NDArray, NDArray]:
     """Return the mean and the mass of each cell; one without rows stays at its centre."""
     sums, mass = _sums(rows, labels, len(centres), weight)
-    return _averages(sums, mass, centres), mass
+    return averages(sums, mass, centres), mass
 
 
 def descend(
@@ -119,7 +131,7 @@ def descend(
     history: list[float] = []
     for step in range(1, most + 1):
         sums, mass, square = table.fold(_step, shared=(mean, centres))
-        cells = Cells(centres, _averages(sums, mass, centres), mass, float(square))
+        cells = Cells(centres, averages(sums, mass, centres), mass, float(square))
         following, moved = cells.means, False
         if not mass.all():
             following, moved = _refilled(table, mean, sums, cells, spread)
@@ -156,11 +168,24 @@ def squares(X: Any, centres: NDArray, labels: NDArray) -> NDArray:
         change = rows.data * (rows.data - 2 * own[labels[at], rows.indices])
         found = np.bincount(at, change, minlength=n) + (own * own).sum(axis=1)[labels]
         return np.asarray(np.maximum(found, 0.0))  # a row that is a centre may come out below
-    out = np.empty(len(X))
-    for block in threads.spans(len(X), max(1, BYTES // (8 * X.shape[1]))):
-        away = np.subtract(X[block], centres[labels[block]], dtype=np.float64)
-        out[block] = np.einsum("ij,ij->i", away, away)
+    out, spans = np.empty(len(X)), threads.spans(len(X), max(1, BYTES // (8 * X.shape[1])))
+
+    def part(i: int) -> None:
+        _squares(X[spans[i]], centres, labels[spans[i]], out[spans[i]])
+
+    threads.run(part, len(spans))
     return out
+
+
+@compiled(fast=True)
+def _squares(X, centres, labels, out):  # type: ignore[no-untyped-def]
+    """Fill `out` with the squared distance of each row from its centre."""
+    for i in range(len(out)):
+        c, square = centres[labels[i]], 0.0
+        for q in range(X.shape[1]):
+            away = np.float64(X[i, q]) - c[q]
+            square += away * away
+        out[i] = square
 
 
 def csr(X: Any) -> sparse.csr_array:
@@ -185,7 +210,8 @@ def _sums(rows: Any, labels: NDArray, k: int, weight: NDArray) -> tuple[NDArray,
     return sums.toarray() if sparse.issparse(sums) else sums, np.asarray(members.sum(axis=1))
 
 
-def _averages(sums: NDArray, mass: NDArray, centres: NDArray) -> NDArray:
+def averages(sums: NDArray, mass: NDArray, centres: NDArray) -> NDArray:
+    """Return the means of cells; of one without rows, its centre."""
     full = mass > 0
     means = centres.copy()
     means[full] = sums[full] / mass[full, None]
@@ -213,30 +239,54 @@ def _step(block: Any, mean: NDArray, centres: NDArray) -> tuple[NDArray, NDArray
     return sums, mass, square
 
 
-def _refilled(
-    table: Blocks, mean: NDArray, sums: NDArray, cells: Cells, spread: float
+def refilled(
+    cells: Cells,
+    sums: NDArray,
+    farthest: tuple[NDArray, NDArray, NDArray],
+    weight: NDArray,
+    spread: float,
 ) -> tuple[NDArray, bool]:
     """Return means where cells without rows have been given those farthest from their centres.
 
     Each row is taken from the cell it was in. If all rows are at their centres, as many centres as
     differ are enough, and the others go where the largest cell is. And whether rows were moved.
+
+    Parameters
+    ----------
+    cells : Cells
+    sums : ndarray of shape (k, d)
+        Of the rows of each cell.
+    farthest : tuple of ndarray
+        Squared distances from their centres, the rows, and the cells that they are in.
+    weight : ndarray
+        Of these rows.
+    spread : float
+        Root of the squared distances of all rows from their mean, summed.
     """
+    away, rows, labels = farthest
     empty = np.flatnonzero(cells.mass == 0)
-    given = (mean, cells.centres, len(empty))
-    away, rows, labels = table.fold(
-        _farthest, shared=given, combine=partial(_farthest_of, count=len(empty))
-    )
     sums, mass = sums.copy(), cells.mass.copy()
-    nothing = (NOTHING * np.finfo(np.float64).eps * spread) ** 2
-    far = away > nothing
-    for j, row, label in zip(empty, rows[far], labels[far], strict=False):
-        sums[label] -= row
-        mass[label] -= 1
-        sums[j], mass[j] = row, 1
+    rounding = NOTHING * np.finfo(np.float64).eps
+    far = away > (rounding * spread) ** 2
+    for j, row, label, w in zip(empty, rows[far], labels[far], weight[far], strict=False):
+        sums[label] -= w * row
+        mass[label] -= w
+        sums[j], mass[j] = w * row, w
+    mass[mass <= rounding * cells.mass] = 0.0  # all of whose rows were taken
     largest = int(np.argmax(mass))
     still = mass == 0
     sums[still], mass[still] = sums[largest], mass[largest]
-    return _averages(sums, mass, cells.centres), bool(far.any())
+    return averages(sums, mass, cells.centres), bool(far.any())
+
+
+def _refilled(
+    table: Blocks, mean: NDArray, sums: NDArray, cells: Cells, spread: float
+) -> tuple[NDArray, bool]:
+    """Do what `refilled` does, with one more pass over the table."""
+    count = int(np.sum(cells.mass == 0))
+    given = (mean, cells.centres, count)
+    found = table.fold(_farthest, shared=given, combine=partial(_farthest_of, count=count))
+    return refilled(cells, sums, found, np.ones(len(found[0])), spread)
 
 
 def _farthest(
