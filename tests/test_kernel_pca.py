@@ -736,3 +736,17 @@ def test_landmarks_whose_distances_to_themselves_are_rounding(shape):
     )  # fmt: skip
     model = KernelPCA(kernel="rbf", approximation="nystrom", random_state=0).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, 1.0, rtol=1e-12)  # each row is alone
+
+
+@pytest.mark.parametrize("n", [60, 200])
+def test_few_components_by_lapack_are_the_first_of_all(n):
+    X = rows(n)
+    few = KernelPCA(3, kernel="rbf", eigen_solver="dense").fit(X)
+    every = KernelPCA(kernel="rbf", eigen_solver="dense").fit(X)
+    np.testing.assert_allclose(few.eigenvalues_, every.eigenvalues_[:3], rtol=1e-12)
+    same_up_to_sign(few.transform(X), every.transform(X)[:, :3], atol=1e-9)
+    # also that none is missing, which the variance that is left would not say of equal ones
+    far = KernelPCA(3, kernel="rbf", gamma=1e5, eigen_solver="dense").fit(X)
+    for model in (few, far):
+        assert model.certificate_.holds
+        assert str(model.certificate_).startswith("error of a variance")

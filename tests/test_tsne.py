@@ -304,7 +304,8 @@ def test_gradients_of_other_packages_are_ours(engine, k, angle, error):
 
 
 def test_choice_of_engine():
-    assert TSNE.choose_engine(1000) == "exact"
+    assert TSNE.choose_engine(500) == "exact"
+    assert TSNE.choose_engine(1000) == "tree"
     assert TSNE.choose_engine(50_000) == "tree"
     assert TSNE.choose_engine(50_000, 5) == "exact"
     assert fitted().engine_ == "exact"

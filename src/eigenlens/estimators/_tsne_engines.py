@@ -17,7 +17,7 @@ __all__ = ["ENGINES", "choose_engine", "forces_of", "intelex"]
 
 ENGINES = ("exact", "tree", "opentsne-bh", "opentsne-fft", "intelex")
 
-ALL_PAIRS = 3000  # rows, up to which all pairs of places cost less than a tree
+ALL_PAIRS = 600  # rows, up to which all pairs of places cost less than a tree
 
 
 def choose_engine(n_samples: int, n_components: int = 2) -> str:
@@ -33,7 +33,7 @@ def choose_engine(n_samples: int, n_components: int = 2) -> str:
     Examples
     --------
     >>> from eigenlens import TSNE
-    >>> TSNE.choose_engine(1797)
+    >>> TSNE.choose_engine(400)
     'exact'
     >>> TSNE.choose_engine(20_000)
     'tree'

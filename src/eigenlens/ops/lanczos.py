@@ -98,6 +98,7 @@ class Pairs:
     steps: int = 1
     complete: bool = False  # whether `values` is the whole spectrum
     stopped: bool = False  # whether the iteration ended before its tolerance
+    sure: bool = False  # whether no larger one is missing, as LAPACK found them by their numbers
 
     def captured(self, k: int) -> NDArray:
         """Return `history`, with the sum of the first k at its end where all were found."""
@@ -105,8 +106,10 @@ class Pairs:
 
     def rest(self, trace: float, k: int) -> float:
         """Return a bound on all eigenvalues but the first k, `trace` being the sum of all."""
+        if k < len(self.values) and (self.complete or self.sure):
+            return float(self.values[k])
         if self.complete:
-            return float(self.values[k]) if k < len(self.values) else 0.0
+            return 0.0
         return trace - float(self.values[:k].sum())
 
 
