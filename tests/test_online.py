@@ -461,3 +461,10 @@ def test_code_without_a_penalty_stays_a_number_where_atoms_are_nearly_the_same()
     history = model.objective_history_
     assert np.isfinite(history).all()
     assert np.abs(history).max() <= 0.5 * np.square(X - X.mean(axis=0)).sum()
+
+
+def test_rows_whose_products_with_atoms_overflow_are_refused():
+    """Atoms begin as long as the rows, and squares of their products are no numbers."""
+    X = np.random.default_rng(2).standard_normal((3, 5))
+    with pytest.raises(ValueError, match="Divide X by a constant first"):
+        MiniBatchSparsePCA(batch_size=1, random_state=0).fit(4e153 * X / np.abs(X).max())

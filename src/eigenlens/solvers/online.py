@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..ops import threads
+from ..ops.finite import require_finite
 from ..ops.lanczos import top_pairs
 from ..ops.lasso import MAX_SWEEPS, REST, lassos, score_columns
 from .solution import Certificate, Monitor, ignore
@@ -317,6 +318,7 @@ def solve(
                 if rest.reached():
                     break
             history.append(epochs.objective())
+            require_finite(np.array(history), square)  # squares of atoms that are as long as X
             if monitor(history[-1]) or rest.at_last:
                 break
         certificate = learner.certificate(tol)
