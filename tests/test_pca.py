@@ -526,3 +526,11 @@ def test_no_variance_comes_from_the_rounding_of_the_mean(svd_solver, weighted):
     weight = np.array([1.0, 2.0, 3.0]) if weighted else None
     variances = PCA(svd_solver=svd_solver).fit(X, sample_weight=weight).explained_variance_
     assert variances[2] <= 1e-9 * variances[0]
+
+
+def test_squares_of_singular_values_that_single_precision_cannot_hold():
+    X = np.zeros((3, 8), dtype=np.float32)
+    X[:2, 0], X[:, 1] = [1.6e19, -1.6e19], [1e10, 2e10, 3e10]
+    model = PCA(2, svd_solver="gram_eigh").fit(X)
+    np.testing.assert_allclose(model.explained_variance_[0], 1.6e19**2, rtol=1e-6)
+    assert model.explained_variance_.dtype == np.float32

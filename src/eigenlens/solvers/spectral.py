@@ -140,7 +140,8 @@ def cross_over(T: NDArray) -> tuple[NDArray, NDArray]:
     """
     Q, R = np.linalg.qr(T)
     left, values, _ = np.linalg.svd(R)
-    return (Q @ left).T, values
+    # in double, as squares of what single precision holds may be more than it does
+    return (Q @ left).T, values.astype(np.float64)
 
 
 def choose_solver(
