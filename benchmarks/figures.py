@@ -32,9 +32,9 @@ DPI = 100
 def draw(records, folder: Path) -> list[Path]:
     """Draw the figures for which there is something, as small PNG files."""
     paths = []
-    for name, benchmark, panel in (
-        ("speed_iterations", "iterations", quality_against_time),
-        ("speed_size", "size", time_against_size),
+    for name, benchmark, panel, legend in (
+        ("speed_iterations", "iterations", quality_against_time, "best"),
+        ("speed_size", "size", time_against_size, "lower right"),  # below curves that rise
     ):
         races = [record.told for record in records if record.benchmark == benchmark]
         methods = {}
@@ -42,11 +42,11 @@ def draw(records, folder: Path) -> list[Path]:
             methods.setdefault(race.method, []).append(race)
         if methods:
             paths.append(folder / f"{name}.png")
-            store(panels(methods, panel), paths[-1])
+            store(panels(methods, panel, legend), paths[-1])
     return paths
 
 
-def panels(methods: dict[str, list[Race]], panel) -> Figure:
+def panels(methods: dict[str, list[Race]], panel, legend: str) -> Figure:
     """Draw one panel for each method."""
     columns = min(WIDTH, len(methods))
     high = -(-len(methods) // columns)
@@ -63,7 +63,7 @@ def panels(methods: dict[str, list[Race]], panel) -> Figure:
             mark(axis)
         ax.grid(alpha=0.3, linewidth=0.5)
         ax.tick_params(labelsize=7)
-        ax.legend(fontsize=7, framealpha=0.6, edgecolor="none")
+        ax.legend(fontsize=7, framealpha=0.6, edgecolor="none", loc=legend)
     return figure
 
 

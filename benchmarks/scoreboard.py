@@ -242,7 +242,7 @@ def behind(records) -> str:
     slower = [row for row in listed if row.time < 1]
     if not slower:
         return f"In none of {len(listed)} cases is a peer of the same quality faster."
-    named = ", ".join(f"{row.peer.name} in {row.name} ({times(row.time)})" for row in slower)
+    named = ", ".join(f"`{row.peer.name}` in {row.name} ({times(row.time)})" for row in slower)
     return f"In {len(slower)} of {len(listed)} cases a peer of the same quality is faster: {named}."
 
 

@@ -96,7 +96,7 @@ def test_methods_have_the_median_and_the_ends_of_their_cases():
     assert scoreboard.behind([*records, DISTURBED]) == scoreboard.behind(records)
     quick = record(OURS, line("quick", 1.0, 0.0))
     assert "In 1 of 4 cases" in scoreboard.behind([*records, quick])
-    assert "quick in pca/tall (0.50)" in scoreboard.behind([quick])
+    assert "`quick` in pca/tall (0.50)" in scoreboard.behind([quick])
 
 
 def test_first_fits_are_shown_warm_cold_and_compiling():
@@ -256,7 +256,7 @@ def test_figures_that_a_page_shows_are_there_and_small():
 
 
 def drawn(panel, *races):
-    figure = figures.panels({"PCA": [each.told for each in races]}, panel)
+    figure = figures.panels({"PCA": [each.told for each in races]}, panel, "best")
     return figure.axes[0]
 
 
