@@ -34,7 +34,7 @@ def draw(records, folder: Path) -> list[Path]:
     paths = []
     for name, benchmark, panel, legend in (
         ("speed_iterations", "iterations", quality_against_time, "best"),
-        ("speed_size", "size", time_against_size, "lower right"),  # below curves that rise
+        ("speed_size", "size", time_against_size, "upper left"),  # above curves that rise
     ):
         races = [record.told for record in records if record.benchmark == benchmark]
         methods = {}
@@ -101,6 +101,9 @@ def time_against_size(ax, races: list[Race]) -> None:
     missed = [at for line, race, at in points if not line.counts(race.limits)]
     if missed:
         ax.plot(*zip(*missed, strict=True), "o", mfc="none", color="0.2", ms=8)
+    seconds = [at[1] for _, _, at in points]
+    low, high = min(seconds), max(seconds)
+    ax.set_ylim(low / 1.5, 1.5 * high * (high / low) ** 0.4)  # room for the legend
     ax.set_xlabel("rows", fontsize=8)
     ax.set_ylabel("seconds", fontsize=8)
 
