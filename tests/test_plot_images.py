@@ -41,6 +41,7 @@ from eigenlens.plot import (
 )
 from eigenlens.plot.images import arranged, is_signed, limits, montage, shape_of, show
 from tools import pictures as pictures_tool
+from tools.scoreboard import FIGURES
 
 HOSTILE = ["$x^2$", "<script>alert(1)</script>"]
 
@@ -531,7 +532,7 @@ def test_a_picture_is_current(name):
 
 def test_pictures_are_all_there_and_small():
     found = {path.stem: path.stat().st_size for path in pictures_tool.IMAGES.glob("*.png")}
-    assert set(found) == set(pictures_tool.NAMES)
+    assert set(found) == {*pictures_tool.NAMES, *(f"speed_{name}" for name in FIGURES)}
     assert max(found.values()) <= pictures_tool.MOST
     pages = [PAGE, *PAGE.parent.glob("*.md"), PAGE.parents[1] / "README.md"]
     used = re.findall(

@@ -260,7 +260,7 @@ def _assign_by_all(  # type: ignore[no-untyped-def]
     vector instructions serve many.
     """
     d, k = turned.shape
-    squares = np.empty(k)
+    away = np.empty(k)
     for i in range(len(rows)):
         a = labels[i]
         u, bound = upper[i] + moved[a], max(near[a], lower[i, 0] - most[0])
@@ -271,17 +271,17 @@ def _assign_by_all(  # type: ignore[no-untyped-def]
             upper[i] = u - moved[a]
             continue
         for j in range(k):
-            squares[j] = 0.0
+            away[j] = 0.0
         for q in range(d):
             x, c = rows[i, q], turned[q]
             for j in range(k):
-                squares[j] += (x - c[j]) * (x - c[j])
+                away[j] += (x - c[j]) * (x - c[j])
         least = second = np.inf
         for j in range(k):
-            if squares[j] < least:
-                least, second, a = squares[j], least, j
-            elif squares[j] < second:
-                second = squares[j]
+            if away[j] < least:
+                least, second, a = away[j], least, j
+            elif away[j] < second:
+                second = away[j]
         labels[i], upper[i] = a, np.sqrt(least) - moved[a]
         lower[i, 0] = np.sqrt(second) + most[0]
 
