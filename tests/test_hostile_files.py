@@ -758,3 +758,15 @@ def test_page_names_tests_that_there_are():
 
 
 DEFINED = re.compile(r"^def (test_\w+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_sparse_matrix_whose_last_pointer_says_that_it_is_empty(kind, tmp_path):
+    """Of which scipy's own check looks no further."""
+    data = np.ones((6, 1, 1)) if kind == "bsr" else np.ones(6)
+    given = {"indices": np.arange(6, dtype=np.int32), "data": data, "shape": np.array([6, 6])}
+    pointers = np.array([0, 1, 2, 3, 4, 65285, 0], dtype=np.int32)
+    path = tmp_path / "matrix.npz"
+    np.savez(path, indptr=pointers, format=np.bytes_(kind), _is_array=True, **given)
+    with pytest.raises(ValueError, match=r"matrix\.npz"):
+        eigenlens.open(path)

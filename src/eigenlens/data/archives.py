@@ -10,6 +10,8 @@ import copy
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
+import numpy as np
+
 __all__ = ["PIECE", "in_bounds", "require_honest", "unpacked"]
 
 PIECE = 1 << 20  # bytes that are looked at at a time
@@ -54,4 +56,7 @@ def in_bounds(matrix: Any) -> Any:
     """
     if hasattr(matrix, "check_format"):  # the other formats are checked when they are made
         matrix.check_format(full_check=True)
+        # which stops where the last entry of indptr is zero, whatever those before it say
+        if np.any(np.diff(matrix.indptr) < 0):
+            raise ValueError("the index pointers of a sparse matrix fall")
     return matrix
